@@ -1,0 +1,181 @@
+#include "sim/core/text.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include "sim/core/errors.h"
+
+namespace busbw {
+namespace {
+bool blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f' || c == '\v'; }
+}  // namespace
+
+std::string_view trim(std::string_view text) {
+  while (!text.empty() && blank(text.front())) {
+    text.remove_prefix(1);
+  }
+  while (!text.empty() && blank(text.back())) {
+    text.remove_suffix(1);
+  }
+  return text;
+}
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  if (text.empty()) {
+    return parts;
+  }
+  for (;;) {
+    const std::size_t at = text.find(separator);
+    parts.push_back(text.substr(0, at));
+    if (at == std::string_view::npos) {
+      return parts;
+    }
+    text.remove_prefix(at + 1);
+  }
+}
+
+std::vector<std::string_view> split_blanks(std::string_view text) {
+  std::vector<std::string_view> parts;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    if (blank(text[at])) {
+      at++;
+      continue;
+    }
+    const std::size_t start = at;
+    while (at < text.size() && !blank(text[at])) {
+      at++;
+    }
+    parts.push_back(text.substr(start, at - start));
+  }
+  return parts;
+}
+
+std::vector<std::string_view> split_lines(std::string_view text) {
+  std::vector<std::string_view> lines = split(text, '\n');
+  if (!lines.empty() && lines.back().empty()) {
+    lines.pop_back();
+  }
+  for (std::string_view& line : lines) {
+    if (!line.empty() && line.back() == '\r') {
+      line.remove_suffix(1);
+    }
+  }
+  return lines;
+}
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) {
+    if (c >= 'A' && c <= 'Z') {
+      c = static_cast<char>(c - 'A' + 'a');
+    }
+  }
+  return result;
+}
+
+std::string join(const std::vector<std::string>& parts, std::string_view separator) {
+  std::string result;
+  for (const std::string& part : parts) {
+    if (&part != &parts.front()) {
+      result += separator;
+    }
+    result += part;
+  }
+  return result;
+}
+
+std::optional<std::int64_t> parse_integer(std::string_view text) {
+  std::int64_t value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stop != end || text.empty()) {
+    return std::nullopt;
+  }
+  return value;
+}
+
+std::optional<double> parse_number(std::string_view text) {
+  double value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stop != end || text.empty() || !std::isfinite(value)) {
+    return std::nullopt;
+  }
+  return value;
+}
+
+int edit_distance(std::string_view a, std::string_view b) {
+  const std::size_t width = b.size() + 1;
+  std::vector<int> before(width);
+  std::vector<int> last(width);
+  std::vector<int> row(width);
+  for (std::size_t j = 0; j < width; j++) {
+    last[j] = static_cast<int>(j);
+  }
+  for (std::size_t i = 1; i <= a.size(); i++) {
+    row[0] = static_cast<int>(i);
+    for (std::size_t j = 1; j < width; j++) {
+      const int replace = last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, replace});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        row[j] = std::min(row[j], before[j - 2] + 1);
+      }
+    }
+    before.swap(last);
+    last.swap(row);
+  }
+  return last[b.size()];
+}
+
+std::optional<std::string> nearest(std::string_view word,
+                                   const std::vector<std::string>& candidates) {
+  const std::string wanted = lower(word);
+  std::optional<std::string> best;
+  int best_distance = 0;
+  for (const std::string& candidate : candidates) {
+    const int distance = edit_distance(wanted, lower(candidate));
+    const int limit = static_cast<int>(std::max(word.size(), candidate.size()) + 2) / 3;
+    if (distance <= limit && (!best || distance < best_distance)) {
+      best = candidate;
+      best_distance = distance;
+    }
+  }
+  return best;
+}
+
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates) {
+  const std::optional<std::string> near = nearest(word, candidates);
+  return near ? "; did you mean '" + *near + "'?" : "";
+}
+
+std::string quoted_list(const std::vector<std::string>& words) {
+  std::string result;
+  for (std::size_t i = 0; i < words.size(); i++) {
+    if (i > 0) {
+      result += i + 1 == words.size() ? " or " : ", ";
+    }
+    result += "'" + words[i] + "'";
+  }
+  return result;
+}
+
+std::string read_file(const std::string& path) {
+  std::ifstream stream(path, std::ios::binary);
+  std::ostringstream text;
+  if (stream) {
+    text << stream.rdbuf();
+  }
+  if (!stream) {
+    throw SystemError({"read", std::strerror(errno), path, ""});
+  }
+  return text.str();
+}
+
+}  // namespace busbw

@@ -1,0 +1,38 @@
+// Small text helpers that std lacks in C++20 on g++ 12 and clang 14.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace busbw {
+
+std::string_view trim(std::string_view text);
+/// Parts between separators; "a,,b" has three. Empty text has none.
+std::vector<std::string_view> split(std::string_view text, char separator);
+/// Parts between runs of blanks.
+std::vector<std::string_view> split_blanks(std::string_view text);
+std::vector<std::string_view> split_lines(std::string_view text);
+std::string lower(std::string_view text);
+std::string join(const std::vector<std::string>& parts, std::string_view separator);
+
+/// The whole text as a decimal integer, or nothing.
+std::optional<std::int64_t> parse_integer(std::string_view text);
+/// The whole text as a finite decimal number (locale independent), or nothing.
+std::optional<double> parse_number(std::string_view text);
+
+/// Optimal string alignment distance (insert, delete, replace, swap neighbours).
+int edit_distance(std::string_view a, std::string_view b);
+/// The candidate nearest to `word` if it is near enough (at most a third of its letters differ), else nothing.
+/// Ties keep the first.
+std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates);
+/// "; did you mean 'x'?" or "".
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates);
+/// "'a', 'b' or 'c'".
+std::string quoted_list(const std::vector<std::string>& words);
+
+/// Whole file as text. Throws SystemError naming call and path.
+std::string read_file(const std::string& path);
+
+}  // namespace busbw

@@ -1,0 +1,78 @@
+# Build rules shared by every folder: compiler flags, dependencies, and two functions,
+# busbw_library and busbw_test, so that a folder's CMakeLists.txt only lists its files.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+
+find_program(BUSBW_CCACHE ccache)
+if(BUSBW_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${BUSBW_CCACHE})
+endif()
+
+add_library(busbw_flags INTERFACE)
+# -ffp-contract=off: the same sums on every x86-64 level and compiler (a*b+c may not become an fma).
+target_compile_options(busbw_flags INTERFACE -Wall -Wextra -Wpedantic -Wconversion -ffp-contract=off)
+if(BUSBW_WERROR)
+  target_compile_options(busbw_flags INTERFACE -Werror)
+endif()
+foreach(sanitizer ${BUSBW_SANITIZE})
+  target_compile_options(busbw_flags INTERFACE -fsanitize=${sanitizer} -fno-omit-frame-pointer)
+  target_link_options(busbw_flags INTERFACE -fsanitize=${sanitizer})
+endforeach()
+if("undefined" IN_LIST BUSBW_SANITIZE)
+  target_compile_options(busbw_flags INTERFACE -fno-sanitize-recover=undefined)
+endif()
+target_include_directories(busbw_flags INTERFACE ${PROJECT_SOURCE_DIR})
+
+find_package(PkgConfig REQUIRED)
+find_package(fmt REQUIRED)
+find_package(yaml-cpp REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(pugixml REQUIRED)
+find_package(Boost REQUIRED)
+find_package(Threads REQUIRED)
+pkg_check_modules(SIMGRID REQUIRED IMPORTED_TARGET simgrid)
+
+# Optional at build time. Their absence is reported here and by `busbw version`.
+pkg_check_modules(IBVERBS IMPORTED_TARGET libibverbs)
+pkg_check_modules(HWLOC IMPORTED_TARGET hwloc)
+find_package(CUDAToolkit QUIET)
+if(NOT IBVERBS_FOUND)
+  message(STATUS "busbw: libibverbs (rdma-core) not found: no verbs in this build")
+endif()
+if(NOT CUDAToolkit_FOUND)
+  message(STATUS "busbw: CUDA Toolkit not found: no GPU buffers in this build")
+endif()
+
+# busbw_library(NAME SOURCES file... [DEPS target...])
+# Static library busbw_NAME with alias busbw::NAME. DEPS are public.
+function(busbw_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  add_library(busbw_${name} STATIC ${ARG_SOURCES})
+  add_library(busbw::${name} ALIAS busbw_${name})
+  target_link_libraries(busbw_${name} PUBLIC busbw_flags ${ARG_DEPS})
+  if(BUSBW_CLANG_TIDY)
+    set_target_properties(busbw_${name} PROPERTIES CXX_CLANG_TIDY "clang-tidy")
+  endif()
+endfunction()
+
+# busbw_test(NAME SOURCES file... [DEPS target...] [LABELS label...] [TIMEOUT seconds])
+# One GoogleTest program, each of its cases a CTest test. BUSBW_SOURCE_DIR names the source tree
+# (catalogues, golden files), BUSBW_SHARED_DIR the reference material that may be absent.
+function(busbw_test name)
+  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPS;LABELS" ${ARGN})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 120)
+  endif()
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE busbw_flags GTest::gtest GTest::gtest_main ${ARG_DEPS})
+  target_compile_definitions(${name} PRIVATE
+    BUSBW_SOURCE_DIR="${PROJECT_SOURCE_DIR}" BUSBW_SHARED_DIR="${PROJECT_SOURCE_DIR}/../shared/reference"
+    BUSBW_BINARY_DIR="${PROJECT_BINARY_DIR}")
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60
+    PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}")
+endfunction()

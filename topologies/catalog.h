@@ -1,0 +1,123 @@
+// The hardware catalogue: models of GPUs, NICs, CPUs and link generations, read from topologies/catalog/*.yaml.
+// Every number has a source beside it in the file.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/core/errors.h"
+#include "sim/core/units.h"
+
+namespace busbw::topologies {
+
+/// One generation of NVLink: per link and direction.
+struct NvLinkGeneration {
+  std::string name;               // "NVLink3"
+  std::int32_t generation = 0;
+  Bandwidth per_link;             // one way, data rate (25 GB/s for NVLink 2 to 4)
+  Duration latency;               // one hop
+  std::string source;
+};
+
+/// PCI Express generation.
+struct PcieGeneration {
+  std::string name;               // "Gen4"
+  std::int32_t generation = 0;
+  std::int64_t megatransfers = 0; // MT/s per lane: 16000
+  Ratio encoding;                 // 8/10, 128/130, 242/256 (FLIT)
+  Ratio efficiency;               // payload share of TLPs at the usual maximum payload size
+  Duration latency;               // one hop
+  std::string source;
+};
+
+/// InfiniBand generation: per lane.
+struct InfiniBandRate {
+  std::string name;               // "HDR"
+  Bandwidth signalling;           // per lane, on the wire
+  Bandwidth data;                 // per lane, after line coding
+  std::string encoding;           // "8b/10b", "64b/66b", "PAM4 + FEC (rates quoted are data rates)"
+  std::vector<std::int32_t> lanes;
+  Duration latency;               // end to end through one switch, small message
+  std::string source;
+};
+
+struct GpuModel {
+  std::string name;               // "A100-SXM4-40GB"
+  std::vector<std::string> aliases;
+  std::string architecture;       // "Ampere"
+  std::int32_t sm = 0;            // compute capability x 10: 80
+  Bytes memory;
+  Bandwidth memory_bandwidth;
+  std::int32_t pcie_generation = 0;
+  std::int32_t pcie_lanes = 16;
+  std::int32_t nvlink_generation = 0;  // 0: none
+  std::int32_t nvlink_links = 0;
+  std::string source;
+};
+
+enum class NicLinkLayer { kInfiniBand, kEthernet };
+
+struct NicModel {
+  std::string name;               // "ConnectX-6 200G"
+  std::vector<std::string> aliases;  // MT4123 ...
+  std::vector<NicLinkLayer> link_layers;
+  Bandwidth port_rate;            // fastest
+  std::int32_t ports = 1;
+  bool rdma = false;
+  std::int32_t pcie_generation = 0;
+  std::int32_t pcie_lanes = 0;
+  std::optional<std::int64_t> pci_vendor;
+  Duration latency;               // one end, small message
+  std::string source;
+};
+
+struct CpuModel {
+  std::string name;               // "Intel Ice Lake-SP"
+  std::string vendor;             // "GenuineIntel", "AuthenticAMD", "arm64"
+  std::int32_t family = 0;
+  std::int32_t model = 0;
+  Bandwidth interconnect;         // one way between two sockets
+  Duration interconnect_latency;
+  Bandwidth memory_bandwidth;     // one socket
+  std::string source;
+};
+
+struct SwitchModel {
+  std::string name;               // "QM8700"
+  std::string fabric;             // "InfiniBand" or "Ethernet"
+  std::int32_t ports = 0;
+  Bandwidth port_rate;
+  Duration latency;
+  std::string source;
+};
+
+struct Catalog {
+  std::vector<NvLinkGeneration> nvlink;
+  std::vector<PcieGeneration> pcie;
+  std::vector<InfiniBandRate> infiniband;
+  std::vector<GpuModel> gpus;
+  std::vector<NicModel> nics;
+  std::vector<CpuModel> cpus;
+  std::vector<SwitchModel> switches;
+  std::string directory;          // where it was read
+
+  // Look-ups by name or alias (case-insensitive); nothing if unknown.
+  [[nodiscard]] const GpuModel* gpu(const std::string& name) const;
+  [[nodiscard]] const NicModel* nic(const std::string& name) const;
+  [[nodiscard]] const CpuModel* cpu(const std::string& name) const;
+  [[nodiscard]] const SwitchModel* network_switch(const std::string& name) const;
+  [[nodiscard]] const NvLinkGeneration* nvlink_generation(std::int32_t generation) const;
+  [[nodiscard]] const PcieGeneration* pcie_generation(std::int32_t generation) const;
+  [[nodiscard]] const InfiniBandRate* infiniband_rate(const std::string& name) const;
+};
+
+/// Payload rate of one direction: MT/s x lanes x encoding (before TLP efficiency).
+Bandwidth pcie_bandwidth(const PcieGeneration& generation, std::int32_t lanes);
+
+/// Reads gpus.yaml, nics.yaml, cpus.yaml, switches.yaml, nvlink.yaml, pcie.yaml, infiniband.yaml of `directory`.
+/// Adds every problem of every file to `problems`.
+Catalog load_catalog(const std::string& directory, Problems& problems);
+
+}  // namespace busbw::topologies
