@@ -1,5 +1,8 @@
-// A machine: GPUs, how they are joined, the PCIe tree, sockets, NICs and their place; read from YAML.
-// And the builder that turns machines and a small fabric into a Fabric.
+// A machine: GPUs, how they are joined, the PCIe tree, sockets, NICs and their place; read from
+// YAML (docs/formats/machine.md). The builder (build.h) turns machines into a Fabric.
+//
+// Elements have names: the CPUs (NUMA nodes) are "cpu0", "cpu1" ..., PCIe switches have the name
+// the file gives them, GPUs are "gpu0" .... A PCIe device hangs on a CPU or a PCIe switch.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -8,89 +11,91 @@
 
 #include "sim/core/yaml.h"
 #include "topologies/catalog.h"
-#include "topologies/fabric.h"
 
 namespace busbw::topologies {
 
-enum class NvLinkWiring { kNone, kPairs, kMesh, kHybridCubeMesh, kNvSwitch };
+enum class NvLinkWiring { kNone, kPairs, kMesh, kHybridCubeMesh, kNvSwitch, kMatrix };
+/// As in the file: "none", "pairs", "mesh", "hybrid cube mesh", "nvswitch", "matrix".
+std::string to_string(NvLinkWiring wiring);
 
-struct MachineNic {
-  std::string name;                 // interface or HCA name as the host shows it: "eth0", "mlx5_0"
-  std::string model;                // catalogue name; empty for a NIC described only by its rate
-  Bandwidth rate;                   // port rate in this machine
-  NicLinkLayer link_layer = NicLinkLayer::kEthernet;
-  bool rdma = false;
-  std::optional<std::string> netdev;// interface name beside an HCA name: "rdma0"
-  std::string attach;               // "pcie switch 0", "cpu 1", or "virtual": name of the parent element
-  std::int32_t pcie_generation = 0; // link of the NIC; 0: virtual
-  std::int32_t pcie_lanes = 0;
-  std::optional<std::int64_t> reported_speed_mbit;  // what /sys says when it differs from the rate
-  std::int32_t ports = 1;
-};
+/// Links between GPU pairs: [a][b] = number of links, symmetric, zero diagonal.
+using LinkMatrix = std::vector<std::vector<std::int32_t>>;
+
+/// `gpus` paired (0,1), (2,3) ... with `links` each; `gpus` must be even.
+LinkMatrix pairs_matrix(std::int32_t gpus, std::int32_t links);
+/// Every GPU to every other with `links`.
+LinkMatrix mesh_matrix(std::int32_t gpus, std::int32_t links);
+/// The eight GPUs of DGX-1 (Volta), six links each: two fully joined quads, GPU i of one joined to
+/// GPU i of the other. Two links: 0-3, 1-2, 2-3 in each quad, 0-4 and 1-5 across; one link: the
+/// others. Source: NVIDIA DGX-1 with Tesla V100 system architecture white paper WP-08437-002.
+LinkMatrix hybrid_cube_mesh_matrix();
 
 struct MachineGpu {
   std::int32_t index = 0;
-  std::string attach;               // parent element
+  std::string attach;  // parent element: "cpu0", "pcie0"
 };
 
 struct PcieSwitch {
-  std::string name;                 // "pcie switch 0"
-  std::string attach;               // CPU or another switch
+  std::string name;    // "pcie0"
+  std::string attach;  // CPU or a switch that stands before this one in the list
   std::int32_t generation = 0;
   std::int32_t uplink_lanes = 16;
 };
 
-struct Machine {
-  std::string name;                 // "dgx-a100"
-  std::string title;                // "NVIDIA DGX A100"
-  std::string gpu_model;            // catalogue name
-  std::vector<MachineGpu> gpus;
-  NvLinkWiring wiring = NvLinkWiring::kNone;
-  std::int32_t nvlink_generation = 0;
-  std::int32_t nvlink_links_per_gpu = 0;
-  /// Links between GPU pairs for pairs, mesh and hybrid cube mesh: [a][b] = number of links. Empty with NVSwitch.
-  std::vector<std::vector<std::int32_t>> nvlink_matrix;
-  std::string cpu_model;
-  std::int32_t sockets = 1;
-  std::int32_t numa_nodes = 1;      // CPU elements "cpu 0" ...
-  std::vector<PcieSwitch> pcie_switches;
-  std::vector<MachineNic> nics;
-  bool peer_to_peer = true;         // PCIe peer-to-peer between GPUs possible (no ACS, not GeForce)
-  std::string source;
+struct MachineNic {
+  std::string name;   // as the host shows it: HCA name "mlx5_0" if rdma, else interface "eth0"
+  std::string model;  // catalogue name; empty for a virtual NIC
+  Bandwidth rate;     // of one port; capacity into the NIC, and out of it unless send_rate is set
+  std::optional<Bandwidth> send_rate;  // out of the NIC when it differs: shaped on the sending side
+  NicLinkLayer link_layer = NicLinkLayer::kEthernet;
+  bool rdma = false;
+  std::optional<std::string> netdev;  // interface name beside an HCA name: "rdma0"
+  std::optional<std::string> attach;  // CPU or PCIe switch; nothing: virtual, no PCI parent
+  std::int32_t pcie_generation =
+      0;  // as negotiated: the smaller of the NIC's and its parent's; 0: virtual
+  std::int32_t pcie_lanes = 0;  // 0: virtual
+  std::optional<Bandwidth>
+      reported_speed;  // what /sys/class/net says when it differs from the rate
+  std::int32_t ports = 1;
   Location where;
 };
 
-/// Reads one machine. Problems are added with their places.
+struct Machine {
+  std::string name;              // "dgx-a100"
+  std::string title;             // "NVIDIA DGX A100"
+  std::string gpu_model;         // catalogue name
+  std::vector<MachineGpu> gpus;  // in order of index
+  std::int32_t gpu_pcie_lanes = 16;
+  std::optional<Bandwidth> chip_to_chip;  // one way, CPU to GPU in place of PCIe (Grace)
+  NvLinkWiring wiring = NvLinkWiring::kNone;
+  std::int32_t nvlink_generation = 0;     // 0: none
+  std::int32_t nvlink_links_per_gpu = 0;  // into the NVSwitch, or the largest row sum of the matrix
+  LinkMatrix nvlink_matrix;               // empty with none and nvswitch
+  std::string cpu_model;                  // catalogue name
+  std::int32_t sockets = 1;
+  std::int32_t numa_nodes =
+      1;  // a multiple of sockets; CPU i is on socket i / (numa_nodes / sockets)
+  std::int32_t pcie_generation = 0;  // of the CPUs' root ports
+  std::vector<PcieSwitch> pcie_switches;
+  std::vector<MachineNic> nics;
+  bool peer_to_peer =
+      true;  // PCIe peer-to-peer between GPUs possible (no ACS redirect, no GeForce)
+  std::string source;
+  Location where;
+
+  /// Number of the CPU (NUMA node) above an element: a CPU itself, a PCIe switch. CHECKs that it
+  /// exists.
+  [[nodiscard]] std::int32_t cpu_above(const std::string& element) const;
+  /// Generation of the PCIe port that an element offers to devices on it.
+  [[nodiscard]] std::int32_t pcie_generation_at(const std::string& element) const;
+  /// Index in `nics` of the NIC of this name or netdev; nothing if there is none.
+  [[nodiscard]] std::optional<std::size_t> find_nic(const std::string& nic) const;
+};
+
+/// Reads one machine. Every problem is added with its place; the result is whole only if none was.
 Machine read_machine(const YamlNode& node, const Catalog& catalog, Problems& problems);
-/// Reads topologies/catalog/machines/*.yaml of `directory`, in order of file name.
-std::vector<Machine> load_machines(const std::string& directory, const Catalog& catalog, Problems& problems);
-
-/// One network of the cluster: which NIC of every machine hangs on which leaf.
-struct Network {
-  std::string name;                     // "management", "rdma"
-  std::vector<std::string> nics;        // NIC names of the machines that hang on it
-  std::string switch_model;             // catalogue name; empty: an ideal switch or a cable
-  std::int32_t leaf_switches = 1;       // NIC i of host h hangs on leaf (i mod leaf_switches)
-  Bandwidth trunk;                      // between leaves (through one spine), 0 with one leaf
-  Duration latency;                     // of each cable
-};
-
-struct Cluster {
-  std::vector<Machine> hosts;           // one per host, in rank order
-  std::vector<Network> networks;
-};
-
-/// Where things of the cluster are in the fabric.
-struct BuiltCluster {
-  Fabric fabric;
-  std::vector<std::vector<NodeId>> gpus;              // [host][gpu]
-  std::vector<std::vector<NodeId>> cpus;              // [host][numa]
-  std::vector<std::vector<NodeId>> nics;              // [host][NIC in order of Machine::nics]
-  std::vector<std::vector<std::optional<std::pair<LinkId, LinkId>>>> wire;  // [host][nic] = {out of, into the NIC}; nothing: not cabled
-};
-
-/// Builds the fabric of `cluster`. CHECKs what read_machine has verified; throws InputError when a network names a NIC
-/// that no host has.
-BuiltCluster build(const Cluster& cluster, const Catalog& catalog);
+/// Reads directory/*.yaml in order of file name. Two machines of one name are a problem.
+std::vector<Machine> load_machines(const std::string& directory, const Catalog& catalog,
+                                   Problems& problems);
 
 }  // namespace busbw::topologies

@@ -1,0 +1,85 @@
+// Builder: machines and the networks between them -> a Fabric.
+//
+// Inside a host
+//   GPU - NVSwitch: one node for all NVSwitches of the host, non-blocking; each GPU has all its
+//   links to it. GPU - GPU: one link a direction with the rate of all NVLinks of the pair. GPU/NIC
+//   - PCIe switch - CPU: generation = the smaller of the two ends', rate after line coding. CPU -
+//   memory: a write and a read link of half the NUMA node's DRAM bandwidth each. A staged byte is
+//     written once and read once, so the halves together are exactly the shared bus.
+//   CPU - CPU: sockets are joined all to all by the CPU interconnect; NUMA nodes of one socket meet
+//   in a
+//     socket node (on-die fabric, which is given the DRAM bandwidth and is never the narrow place).
+//   virtual NIC - cpu0: a link of the socket's DRAM bandwidth.
+// Between hosts
+//   NIC port - leaf switch, leaf - spine. Latency: the cable's, plus the NIC's at each NIC end,
+//   plus the
+//     switch's on each link leaving a switch.
+// Rates are those of the medium after line coding; protocol headers are the transports' affair.
+#pragma once
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "topologies/catalog.h"
+#include "topologies/fabric.h"
+#include "topologies/machine.h"
+
+namespace busbw::topologies {
+
+/// Which leaf of a network a NIC hangs on.
+enum class LeafPlacement {
+  kByNic,   // the k-th NIC of the network in its host: leaf k mod leaves (a rail per leaf)
+  kByHost,  // equal blocks of hosts in host order
+};
+
+/// One network of the cluster: which NICs of every machine hang on which leaf.
+struct Network {
+  std::string name;               // "management", "rdma": prefix of its switches' names
+  std::vector<std::string> nics;  // NIC names (or netdevs); a host without one of them is fine
+  std::string switch_model;  // catalogue name; empty: an ideal switch of any size without latency
+  std::int32_t leaf_switches = 1;
+  LeafPlacement placement = LeafPlacement::kByNic;
+  Bandwidth trunk;         // one way between each leaf and the spine; unused with one leaf
+  Duration cable_latency;  // each cable
+  Location where;          // for messages
+};
+
+struct Cluster {
+  std::vector<Machine> hosts;  // one per host, in rank order
+  std::vector<Network> networks;
+};
+
+/// The cable of one NIC port.
+struct Wire {
+  LinkId out;  // NIC -> leaf
+  LinkId in;   // leaf -> NIC
+  NodeId leaf;
+};
+
+/// Where things of the cluster are in the fabric. Indices: [host][element].
+struct BuiltCluster {
+  Fabric fabric;
+  std::vector<std::vector<NodeId>> gpus;              // [host][gpu]
+  std::vector<std::vector<NodeId>> cpus;              // [host][NUMA node]
+  std::vector<std::vector<NodeId>> memories;          // [host][NUMA node]
+  std::vector<std::vector<NodeId>> nics;              // [host][NIC in order of Machine::nics]
+  std::vector<std::vector<std::vector<Wire>>> wires;  // [host][nic][port]; no entries: not cabled
+  std::vector<std::vector<std::int32_t>> gpu_numa;    // [host][gpu]: NUMA node above it
+  std::vector<std::vector<std::int32_t>> nic_numa;    // [host][nic]; 0 for a virtual NIC
+};
+
+/// Builds the fabric of `cluster`. CHECKs what read_machine has verified. Throws InputError with
+/// every problem when a network names a NIC that no host has, a NIC already cabled to another
+/// network, an unknown switch model, or more ports than the switch has.
+BuiltCluster build(const Cluster& cluster, const Catalog& catalog);
+
+/// GPU to GPU of one host over NVLink alone (direct or NVSwitch, or over GPUs between when
+/// `relay`).
+RouteFilter nvlink_only(bool relay = false);
+/// Inside a host over PCIe, C2C and CPU interconnect: no NVLink, no network, and through no GPU,
+/// NIC or memory.
+RouteFilter host_only();
+/// From a NIC to a NIC over the network alone.
+RouteFilter network_only();
+
+}  // namespace busbw::topologies
