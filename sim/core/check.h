@@ -1,9 +1,9 @@
 // CHECK: a broken promise inside busbw itself. On in every build; main turns it into exit code 70.
 #pragma once
-#include <fmt/format.h>
-
 #include <stdexcept>
 #include <string>
+
+#include <fmt/format.h>
 
 namespace busbw {
 
@@ -20,9 +20,9 @@ class CheckFailure : public std::logic_error {
 }  // namespace busbw
 
 /// CHECK(condition) or CHECK(condition, "format {}", values...): the values explain the failure.
-#define CHECK(condition, ...)                                                       \
-  do {                                                                              \
-    if (!(condition)) {                                                             \
+#define CHECK(condition, ...)                                                           \
+  do {                                                                                  \
+    if (!(condition)) {                                                                 \
       ::busbw::fail_check(__FILE__, __LINE__, #condition, fmt::format("" __VA_ARGS__)); \
-    }                                                                               \
+    }                                                                                   \
   } while (false)

@@ -68,14 +68,12 @@ void Problems::throw_if_any() const {
     file_order.try_emplace(problem.where.file, file_order.size());
   }
   std::vector<InputProblem> sorted = problems_;
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [&](const InputProblem& a, const InputProblem& b) {
-                     const auto key = [&](const InputProblem& p) {
-                       return std::make_tuple(file_order.at(p.where.file), p.where.line,
-                                              p.where.column);
-                     };
-                     return key(a) < key(b);
-                   });
+  std::stable_sort(sorted.begin(), sorted.end(), [&](const InputProblem& a, const InputProblem& b) {
+    const auto key = [&](const InputProblem& p) {
+      return std::make_tuple(file_order.at(p.where.file), p.where.line, p.where.column);
+    };
+    return key(a) < key(b);
+  });
   throw InputError(std::move(sorted));
 }
 

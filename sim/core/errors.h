@@ -14,7 +14,8 @@ struct Location {
   bool operator==(const Location&) const = default;
 };
 
-/// One thing wrong with the input. Message: lower case, no full stop; what was found, what is allowed.
+/// One thing wrong with the input. Message: lower case, no full stop; what was found, what is
+/// allowed.
 struct InputProblem {
   Location where;
   std::string message;
@@ -35,8 +36,8 @@ class InputError : public std::runtime_error {
   std::vector<InputProblem> problems_;
 };
 
-/// The operating system, verbs or CUDA refused. Names the call, the error text and, where they exist,
-/// device, port and peer.
+/// The operating system, verbs or CUDA refused. Names the call, the error text and, where they
+/// exist, device, port and peer.
 class SystemError : public std::runtime_error {
  public:
   struct Details {

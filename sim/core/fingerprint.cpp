@@ -30,6 +30,8 @@ std::uint64_t Fingerprint::value() const {
   return z ^ (z >> 31U);
 }
 
-std::string Fingerprint::hex() const { return fmt::format("{:016x}", value()); }
+std::string Fingerprint::hex() const {
+  return fmt::format("{:016x}", value());
+}
 
 }  // namespace busbw

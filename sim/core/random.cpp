@@ -4,7 +4,9 @@
 
 namespace busbw {
 namespace {
-std::uint64_t rotate_left(std::uint64_t x, unsigned k) { return (x << k) | (x >> (64U - k)); }
+std::uint64_t rotate_left(std::uint64_t x, unsigned k) {
+  return (x << k) | (x >> (64U - k));
+}
 }  // namespace
 
 Random::Random(std::uint64_t seed) : state_{} {

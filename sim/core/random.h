@@ -1,8 +1,8 @@
 // The only source of randomness in the simulator: xoshiro256** seeded by splitmix64.
 //
-// Own code because the standard distributions are unspecified and differ between libraries. Passed by
-// reference; no global state. Algorithm: Blackman and Vigna, "Scrambled linear pseudorandom number
-// generators", ACM TOMS 47 (2021).
+// Own code because the standard distributions are unspecified and differ between libraries. Passed
+// by reference; no global state. Algorithm: Blackman and Vigna, "Scrambled linear pseudorandom
+// number generators", ACM TOMS 47 (2021).
 #pragma once
 #include <array>
 #include <cstdint>

@@ -1,18 +1,22 @@
 #include "sim/core/text.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
-#include <fstream>
-#include <sstream>
+#include <memory>
+#include <utility>
 
 #include "sim/core/errors.h"
 
 namespace busbw {
 namespace {
-bool blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f' || c == '\v'; }
+bool blank(char c) {
+  return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f' || c == '\v';
+}
 }  // namespace
 
 std::string_view trim(std::string_view text) {
@@ -138,11 +142,14 @@ std::optional<std::string> nearest(std::string_view word,
                                    const std::vector<std::string>& candidates) {
   const std::string wanted = lower(word);
   std::optional<std::string> best;
-  int best_distance = 0;
+  std::pair<int, int>
+      best_distance;  // without and with case: 'GBs' is nearer to 'GB/s' than to 'Gb/s'
   for (const std::string& candidate : candidates) {
-    const int distance = edit_distance(wanted, lower(candidate));
-    const int limit = static_cast<int>(std::max(word.size(), candidate.size()) + 2) / 3;
-    if (distance <= limit && (!best || distance < best_distance)) {
+    const int loose = edit_distance(wanted, lower(candidate));
+    const int longer = static_cast<int>(std::max(word.size(), candidate.size()));
+    const int limit = std::min((longer + 2) / 3, longer - 1);  // one letter is never near another
+    const std::pair<int, int> distance = {loose, edit_distance(word, candidate)};
+    if (loose <= limit && (!best || distance < best_distance)) {
       best = candidate;
       best_distance = distance;
     }
@@ -166,16 +173,27 @@ std::string quoted_list(const std::vector<std::string>& words) {
   return result;
 }
 
-std::string read_file(const std::string& path) {
-  std::ifstream stream(path, std::ios::binary);
-  std::ostringstream text;
-  if (stream) {
-    text << stream.rdbuf();
+std::string read_file(const std::string& path, std::size_t max_bytes) {
+  // C streams: they report a directory and a read error by errno, which std::ifstream loses.
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"),
+                                                             &std::fclose);
+  if (!file) {
+    throw SystemError({"open", std::strerror(errno), path, ""});
   }
-  if (!stream) {
-    throw SystemError({"read", std::strerror(errno), path, ""});
+  std::string text;
+  std::array<char, 65536> block{};
+  while (text.size() < max_bytes) {
+    const std::size_t wanted = std::min(block.size(), max_bytes - text.size());
+    const std::size_t count = std::fread(block.data(), 1, wanted, file.get());
+    text.append(block.data(), count);
+    if (count < wanted) {
+      if (std::ferror(file.get()) != 0) {
+        throw SystemError({"read", std::strerror(errno), path, ""});
+      }
+      break;
+    }
   }
-  return text.str();
+  return text;
 }
 
 }  // namespace busbw

@@ -1,5 +1,6 @@
 // Small text helpers that std lacks in C++20 on g++ 12 and clang 14.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -24,15 +25,18 @@ std::optional<double> parse_number(std::string_view text);
 
 /// Optimal string alignment distance (insert, delete, replace, swap neighbours).
 int edit_distance(std::string_view a, std::string_view b);
-/// The candidate nearest to `word` if it is near enough (at most a third of its letters differ), else nothing.
-/// Ties keep the first.
-std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates);
+/// The candidate nearest to `word` if it is near enough (at most a third of its letters differ),
+/// else nothing. Letter case counts only between candidates that are equally near; further ties
+/// keep the first.
+std::optional<std::string> nearest(std::string_view word,
+                                   const std::vector<std::string>& candidates);
 /// "; did you mean 'x'?" or "".
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates);
 /// "'a', 'b' or 'c'".
 std::string quoted_list(const std::vector<std::string>& words);
 
-/// Whole file as text. Throws SystemError naming call and path.
-std::string read_file(const std::string& path);
+/// The file as text, its first `max_bytes` at most. Throws SystemError naming call and path, also
+/// for a directory.
+std::string read_file(const std::string& path, std::size_t max_bytes = std::string::npos);
 
 }  // namespace busbw

@@ -88,7 +88,9 @@ class Bandwidth {
  public:
   constexpr Bandwidth() = default;
   static constexpr Bandwidth bits_per_second(std::int64_t v) { return Bandwidth(v); }
-  static constexpr Bandwidth megabits_per_second(std::int64_t v) { return Bandwidth(v * 1'000'000); }
+  static constexpr Bandwidth megabits_per_second(std::int64_t v) {
+    return Bandwidth(v * 1'000'000);
+  }
   static constexpr Bandwidth gigabits_per_second(std::int64_t v) {
     return Bandwidth(v * 1'000'000'000);
   }
@@ -110,9 +112,13 @@ class Bandwidth {
   friend constexpr Bandwidth operator-(Bandwidth a, Bandwidth b) {
     return Bandwidth(a.bps_ - b.bps_);
   }
-  friend constexpr Bandwidth operator*(Bandwidth a, std::int64_t n) { return Bandwidth(a.bps_ * n); }
+  friend constexpr Bandwidth operator*(Bandwidth a, std::int64_t n) {
+    return Bandwidth(a.bps_ * n);
+  }
   friend constexpr Bandwidth operator*(std::int64_t n, Bandwidth a) { return a * n; }
-  friend constexpr Bandwidth operator/(Bandwidth a, std::int64_t n) { return Bandwidth(a.bps_ / n); }
+  friend constexpr Bandwidth operator/(Bandwidth a, std::int64_t n) {
+    return Bandwidth(a.bps_ / n);
+  }
 
  private:
   constexpr explicit Bandwidth(std::int64_t bps) : bps_(bps) {}

@@ -16,7 +16,8 @@ std::int64_t Value::as_integer() const {
 
 double Value::as_number() const {
   CHECK(is_number());
-  return is_integer() ? static_cast<double>(std::get<std::int64_t>(data_)) : std::get<double>(data_);
+  return is_integer() ? static_cast<double>(std::get<std::int64_t>(data_))
+                      : std::get<double>(data_);
 }
 
 const std::string& Value::as_string() const {

@@ -1,7 +1,8 @@
-// A tree of plain data: what a report holds before it is printed as JSON, and what a JSON file is read into.
+// A tree of plain data: what a report holds before it is printed as JSON, and what a JSON file is
+// read into.
 //
-// It keeps the JSON library out of every folder but tools/json. Objects keep the order in which keys
-// were added. A value read from a file knows its place, so that errors can name it.
+// It keeps the JSON library out of every folder but tools/json. Objects keep the order in which
+// keys were added. A value read from a file knows its place, so that errors can name it.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -21,17 +22,17 @@ class Value {
   using Member = std::pair<std::string, Value>;
   using Object = std::vector<Member>;
 
-  Value() = default;  // null
-  Value(std::nullptr_t) {}                                         // NOLINT(google-explicit-constructor)
-  Value(bool v) : data_(v) {}                                      // NOLINT(google-explicit-constructor)
-  Value(int v) : data_(static_cast<std::int64_t>(v)) {}            // NOLINT(google-explicit-constructor)
-  Value(std::int64_t v) : data_(v) {}                              // NOLINT(google-explicit-constructor)
-  Value(double v) : data_(v) {}                                    // NOLINT(google-explicit-constructor)
-  Value(const char* v) : data_(std::string(v)) {}                  // NOLINT(google-explicit-constructor)
-  Value(std::string v) : data_(std::move(v)) {}                    // NOLINT(google-explicit-constructor)
-  Value(std::string_view v) : data_(std::string(v)) {}             // NOLINT(google-explicit-constructor)
-  Value(Array v) : data_(std::move(v)) {}                          // NOLINT(google-explicit-constructor)
-  Value(Object v) : data_(std::move(v)) {}                         // NOLINT(google-explicit-constructor)
+  Value() = default;                                     // null
+  Value(std::nullptr_t) {}                               // NOLINT(google-explicit-constructor)
+  Value(bool v) : data_(v) {}                            // NOLINT(google-explicit-constructor)
+  Value(int v) : data_(static_cast<std::int64_t>(v)) {}  // NOLINT(google-explicit-constructor)
+  Value(std::int64_t v) : data_(v) {}                    // NOLINT(google-explicit-constructor)
+  Value(double v) : data_(v) {}                          // NOLINT(google-explicit-constructor)
+  Value(const char* v) : data_(std::string(v)) {}        // NOLINT(google-explicit-constructor)
+  Value(std::string v) : data_(std::move(v)) {}          // NOLINT(google-explicit-constructor)
+  Value(std::string_view v) : data_(std::string(v)) {}   // NOLINT(google-explicit-constructor)
+  Value(Array v) : data_(std::move(v)) {}                // NOLINT(google-explicit-constructor)
+  Value(Object v) : data_(std::move(v)) {}               // NOLINT(google-explicit-constructor)
   static Value array() { return Value(Array{}); }
   static Value object() { return Value(Object{}); }
 

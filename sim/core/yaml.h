@@ -1,9 +1,9 @@
 // Located YAML reader: the only user of yaml-cpp.
 //
-// What it adds to yaml-cpp 0.7, each measured as missing there: file:line:col (from 1) on every error,
-// duplicate keys are errors, unknown keys are errors with did-you-mean, `010` is not octal, quantities
-// carry units, and all problems of a file are reported at once (Problems). Anchors and aliases are
-// followed; tags, merge keys (<<) and several documents in a file are errors.
+// What it adds to yaml-cpp 0.7, each measured as missing there: file:line:col (from 1) on every
+// error, duplicate keys are errors, unknown keys are errors with did-you-mean, `010` is not octal,
+// quantities carry units, and all problems of a file are reported at once (Problems). Anchors and
+// aliases are followed; tags, merge keys (<<) and several documents in a file are errors.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -12,9 +12,12 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "sim/core/errors.h"
+#include "sim/core/quantity.h"
 #include "sim/core/units.h"
 
 namespace busbw {
@@ -25,7 +28,8 @@ class YamlNode {
   enum class Kind { kNull, kScalar, kSequence, kMapping };
   struct Entry;
 
-  YamlNode() = default;  // a null node without a place
+  /// A null node without a place: what stands for a value whose problem has been reported already.
+  YamlNode() = default;
   [[nodiscard]] Kind kind() const;
   [[nodiscard]] bool is_null() const { return kind() == Kind::kNull; }
   [[nodiscard]] bool is_scalar() const { return kind() == Kind::kScalar; }
@@ -47,6 +51,8 @@ class YamlNode {
 
   struct Data;  // implementation; public so that the parser can build it
   explicit YamlNode(std::shared_ptr<const Data> data) : data_(std::move(data)) {}
+  /// An empty list or mapping without a place.
+  static YamlNode empty(Kind kind);
 
  private:
   std::shared_ptr<const Data> data_;
@@ -58,19 +64,24 @@ struct YamlNode::Entry {
   YamlNode value;
 };
 
-/// Parses `text`; `file` is the name used in errors. Syntax errors, duplicate keys, tags and a second
-/// document are added to `problems`; after a syntax error the result is a null node.
+/// Parses `text`; `file` is the name used in errors. Syntax errors, duplicate keys, tags and a
+/// second document are added to `problems`; after a syntax error the result is a null node without
+/// a place. Refused as well: more than 16 MiB, nesting deeper than 64, aliases that contain
+/// themselves or expand to more than a million values, text that is not UTF-8. Columns count bytes.
 YamlNode parse_yaml(std::string_view text, const std::string& file, Problems& problems);
 /// Reads and parses a file. An unreadable file is a problem of that file without a line.
 YamlNode load_yaml(const std::string& path, Problems& problems);
 
-/// Reads one mapping key by key. Every accessor marks its key as known; finish() reports the others.
-/// A wrong value adds a problem at the value's place and yields nothing (or a default-constructed
-/// value for required_*), so that reading goes on and finds the next problem.
+/// Reads one mapping key by key. Every accessor marks its key as known; finish() reports the
+/// others. A wrong value adds a problem at the value's place and yields nothing (for required_*:
+/// the least value in the range, the first choice, an empty list or mapping, else a
+/// default-constructed value), so that reading goes on and finds the next problem. A value given as
+/// nothing (`key:`) is wrong too.
 class MappingReader {
  public:
-  /// `what` names the mapping in messages: "link 'nvl0'". A node that is no mapping is a problem, and
-  /// the reader then acts as if it were empty (required_* then stay silent).
+  /// `what` names the mapping in messages: "link 'nvl0'". A node that is no mapping is a problem,
+  /// and the reader then acts as if it were empty (required_* then stay silent). A node without a
+  /// place (its problem is reported already) is silent altogether.
   MappingReader(YamlNode node, std::string what, Problems& problems);
 
   [[nodiscard]] bool has(std::string_view key) const;
@@ -111,13 +122,18 @@ class MappingReader {
 
   /// Adds a problem of this mapping's own, at the value of `key`.
   void problem(std::string_view key, const std::string& message);
-  /// Reports every key that no accessor asked for: "unknown key 'bandwith' in link 'nvl0'; did you mean 'bandwidth'?"
-  /// The candidates are all keys asked for so far. Call it last.
+  /// Reports every key that no accessor asked for: "unknown key 'bandwith' in link 'nvl0'; did you
+  /// mean 'bandwidth'?" The candidates are all keys asked for so far. Call it last.
   void finish();
 
  private:
   const YamlNode* lookup(std::string_view key);
   bool require(std::string_view key);
+  void wrong(std::string_view key, const std::string& must_be, const YamlNode& node);
+  template <class Quantity>
+  std::optional<Quantity> quantity(
+      std::string_view key, const char* noun,
+      std::variant<Quantity, QuantityError> (*parse)(std::string_view));
 
   YamlNode node_;
   std::string what_;
