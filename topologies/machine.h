@@ -66,7 +66,6 @@ struct Machine {
   std::string gpu_model;         // catalogue name
   std::vector<MachineGpu> gpus;  // in order of index
   std::int32_t gpu_pcie_lanes = 16;
-  std::optional<Bandwidth> chip_to_chip;  // one way, CPU to GPU in place of PCIe (Grace)
   NvLinkWiring wiring = NvLinkWiring::kNone;
   std::int32_t nvlink_generation = 0;     // 0: none
   std::int32_t nvlink_links_per_gpu = 0;  // into the NVSwitch, or the largest row sum of the matrix
