@@ -33,11 +33,11 @@ enum class FlowEnd {
 
 /// A transfer over an explicit path. Its rate is max-min fair over the links of `path`.
 struct FlowSpec {
-  std::vector<LinkId> path;              // may be empty: then only latency and rate_cap count
-  Bytes size;                            // >= 0
-  Duration latency;                      // paid once, before the first byte
-  std::optional<Bandwidth> rate_cap;     // upper limit of this flow alone, > 0
-  std::int64_t weight = 1;               // share relative to other flows, >= 1; kReference accepts 1 only
+  std::vector<LinkId> path;           // may be empty: then only latency and rate_cap count
+  Bytes size;                         // >= 0
+  Duration latency;                   // paid once, before the first byte
+  std::optional<Bandwidth> rate_cap;  // upper limit of this flow alone, > 0
+  std::int64_t weight = 1;  // share relative to other flows, >= 1; kReference accepts 1 only
 };
 
 /// What a link carried so far.
@@ -63,8 +63,8 @@ class Engine {
   [[nodiscard]] virtual Bandwidth capacity(LinkId link) const = 0;
   [[nodiscard]] virtual const std::string& name(LinkId link) const = 0;
   [[nodiscard]] virtual std::size_t link_count() const = 0;
-  /// Starts a flow now. The callback comes later, never from inside this call; over a link that is down
-  /// (now or when the latency is paid) it comes at that instant with kLinkDown.
+  /// Starts a flow now. The callback comes later, never from inside this call; over a link that is
+  /// down (now or when the latency is paid) it comes at that instant with kLinkDown.
   virtual FlowId start_flow(FlowSpec spec, FlowCallback on_end) = 0;
   /// Calls back after `delay` >= 0 (at the same instant, later in order, for 0).
   virtual void after(Duration delay, TimerCallback callback) = 0;
