@@ -1,0 +1,54 @@
+// Channel parts and the checks of the generators' options. See partition.h.
+#include "models/collectives/partition.h"
+
+#include "sim/core/check.h"
+
+namespace busbw::collectives {
+namespace {
+
+/// 16 bytes, the width of NCCL's copies, where elements divide it; else one element.
+std::int64_t unit_of(std::int64_t element) {
+  return 16 % element == 0 ? 16 : element;
+}
+
+}  // namespace
+
+Partition::Partition(const Options& options, std::int32_t channels)
+    : total_(options.bytes.count()),
+      unit_(0),
+      chunk_(options.chunk.count()),
+      channels_(channels),
+      slices_(options.slices) {
+  const std::int64_t element = options.element.count();
+  CHECK(element > 0 && element <= 16, "element {}", element);
+  CHECK(total_ >= 0 && total_ % element == 0, "bytes {}, element {}", total_, element);
+  CHECK(chunk_ >= element, "chunk {}, element {}", chunk_, element);
+  CHECK(options.slices > 0 && options.slots > 0 && channels > 0);
+  // A chunk below the copy width keeps whole elements only.
+  unit_ = std::min(unit_of(element), chunk_ / element * element);
+  chunk_ = chunk_ / unit_ * unit_;
+}
+
+Piece Partition::channel_part(std::int32_t channel) const {
+  const std::int64_t units = divide_up(total_, unit_);
+  const std::int64_t begin = std::min(total_, units * channel / channels_ * unit_);
+  const std::int64_t end = std::min(total_, units * (channel + 1) / channels_ * unit_);
+  return {begin, end - begin};
+}
+
+Schedule empty_all_reduce(Algorithm algorithm, const Options& options, std::int32_t ranks,
+                          std::int32_t channels) {
+  CHECK(ranks > 0, "{} ranks", ranks);
+  Schedule schedule;
+  schedule.collective = Collective::kAllReduce;
+  schedule.algorithm = algorithm;
+  schedule.ranks = ranks;
+  schedule.channels = channels;
+  schedule.element = options.element;
+  schedule.bytes = options.bytes;
+  schedule.input_bytes = options.bytes;
+  schedule.output_bytes = options.bytes;
+  return schedule;
+}
+
+}  // namespace busbw::collectives
