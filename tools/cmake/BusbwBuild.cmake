@@ -13,7 +13,7 @@ if(BUSBW_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
 endif()
 
 add_library(busbw_flags INTERFACE)
-# -ffp-contract=off: the same sums on every x86-64 level and compiler (a*b+c may not become an fma).
+# -ffp-contract=off: the same sums on every x86-64 level and compiler (no fma for a*b+c).
 target_compile_options(busbw_flags INTERFACE -Wall -Wextra -Wpedantic -Wconversion -ffp-contract=off)
 if(BUSBW_WERROR)
   target_compile_options(busbw_flags INTERFACE -Werror)
@@ -71,8 +71,23 @@ function(busbw_test name)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE busbw_flags GTest::gtest GTest::gtest_main ${ARG_DEPS})
   target_compile_definitions(${name} PRIVATE
-    BUSBW_SOURCE_DIR="${PROJECT_SOURCE_DIR}" BUSBW_SHARED_DIR="${PROJECT_SOURCE_DIR}/../shared/reference"
+    BUSBW_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
+    BUSBW_SHARED_DIR="${PROJECT_SOURCE_DIR}/../shared/reference"
     BUSBW_BINARY_DIR="${PROJECT_BINARY_DIR}")
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60
     PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}")
+endfunction()
+
+# busbw_python_test(NAME FILE [ARGS argument...] [LABELS label...] [TIMEOUT seconds])
+# A unittest file, or a check that exits non-zero, as one CTest test. BUSBW_PROGRAM names the built
+# program.
+find_program(BUSBW_PYTHON python3)
+function(busbw_python_test name file)
+  cmake_parse_arguments(ARG "" "TIMEOUT" "ARGS;LABELS" ${ARGN})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 120)
+  endif()
+  add_test(NAME ${name} COMMAND ${BUSBW_PYTHON} -B ${file} ${ARG_ARGS})
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}"
+    ENVIRONMENT "BUSBW_PROGRAM=${PROJECT_BINARY_DIR}/busbw;BUSBW_SOURCE_DIR=${PROJECT_SOURCE_DIR}")
 endfunction()

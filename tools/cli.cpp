@@ -1,0 +1,135 @@
+// Command line of busbw, on CLI11. Parse errors become InputError with did-you-mean, so that a
+// wrong option and a wrong file look the same to the user: one line each, exit code 2.
+#include "tools/cli.h"
+
+#include <CLI/CLI.hpp>
+#include <cctype>
+#include <functional>
+#include <memory>
+
+#include "sim/core/errors.h"
+#include "sim/core/text.h"
+#include "tools/command_version.h"
+#include "tools/exit_codes.h"
+
+namespace busbw::tools {
+namespace {
+
+/// What the parsed command line asks for; empty when no command was named.
+using Action = std::function<int(Console&)>;
+
+constexpr const char* kFooter =
+    "Exit codes: 0 done; 1 a bound was missed or something was found; 2 wrong input or command "
+    "line;\n"
+    "3 the system refused; 70 a bug in busbw.\n"
+    "Environment: BUSBW_DATA names a folder with topologies/catalog; NO_COLOR turns colour off.";
+
+/// Connects a subcommand to the function that performs it.
+template <class Options>
+void set_action(CLI::App& command, const std::shared_ptr<Options>& options, Action& action,
+                int (*perform)(const Options&, Console&)) {
+  command.callback([options, &action, perform] {
+    action = [options, perform](Console& console) { return perform(*options, console); };
+  });
+}
+
+void add_version(CLI::App& app, Action& action) {
+  auto options = std::make_shared<VersionOptions>();
+  CLI::App* command =
+      app.add_subcommand("version", "Version, and which optional libraries are in this build");
+  command->add_flag("--json", options->json, "Print JSON");
+  set_action(*command, options, action, version);
+}
+
+/// The subcommand that the words on the command line reached, or the program itself.
+const CLI::App& deepest(const CLI::App& app) {
+  const std::vector<const CLI::App*> chosen = app.get_subcommands({});
+  for (const CLI::App* command : chosen) {
+    if (command->parsed()) {
+      return deepest(*command);
+    }
+  }
+  return app;
+}
+
+std::string full_name(const CLI::App& app) {
+  return app.get_parent() == nullptr ? "busbw"
+                                     : full_name(*app.get_parent()) + " " + app.get_name();
+}
+
+std::string unexpected(const CLI::App& app, const std::string& word) {
+  const CLI::App& command = deepest(app);
+  std::vector<std::string> known;
+  if (word.starts_with("-")) {
+    for (const CLI::Option* option : command.get_options()) {
+      for (const std::string& name : option->get_lnames()) {
+        known.push_back("--" + name);
+      }
+    }
+    return "unknown option '" + word + "' of '" + full_name(command) + "'" +
+           did_you_mean(word.substr(0, word.find('=')), known);
+  }
+  for (const CLI::App* sub : command.get_subcommands({})) {
+    known.push_back(sub->get_name());
+  }
+  if (known.empty()) {
+    return "unexpected argument '" + word + "' of '" + full_name(command) + "'";
+  }
+  const std::string meant = did_you_mean(word, known);
+  return "unknown command '" + word + "'" +
+         (meant.empty() ? "; allowed: " + quoted_list(known) : meant);
+}
+
+/// CLI11's own sentences in the form of ours: lower case, no full stop.
+std::string house_style(std::string message) {
+  if (message.size() > 1 && std::islower(static_cast<unsigned char>(message[1])) != 0) {
+    message[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(message[0])));
+  }
+  while (!message.empty() && (message.back() == '.' || message.back() == '\n')) {
+    message.pop_back();
+  }
+  return message;
+}
+
+[[noreturn]] void fail(const CLI::App& app, const CLI::ParseError& error) {
+  const std::vector<std::string> extras = app.remaining(true);
+  Problems problems;
+  for (const std::string& word : extras) {
+    problems.add({}, unexpected(app, word));
+  }
+  if (extras.empty()) {
+    problems.add({}, house_style(error.what()) + " (see '" + full_name(deepest(app)) + " --help')");
+  }
+  problems.throw_if_any();
+  throw InputError(error.what());
+}
+
+}  // namespace
+
+int run_command_line(const std::vector<std::string>& arguments, Console& console) {
+  CLI::App app("Predicts the bus bandwidth of a GPU cluster and explains it.", "busbw");
+  app.set_help_all_flag("--help-all", "Print help of every command");
+  app.footer(kFooter);
+  bool show_version = false;
+  app.add_flag("--version", show_version, "Print version and libraries");
+  Action action;
+  add_version(app, action);
+  try {
+    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 wants it
+    app.parse(reversed);
+  } catch (const CLI::Success& success) {  // --help
+    app.exit(success, console.out, console.err);
+    return kExitDone;
+  } catch (const CLI::ParseError& error) {
+    fail(app, error);
+  }
+  if (show_version) {
+    return version({}, console);
+  }
+  if (!action) {
+    throw InputError("no command given; see 'busbw --help'");
+  }
+  return action(console);
+}
+
+}  // namespace busbw::tools
