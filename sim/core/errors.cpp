@@ -18,6 +18,22 @@ std::string all_lines(const std::vector<InputProblem>& problems) {
   return lines;
 }
 
+/// One problem is one line, whatever the user's text holds.
+std::string one_line(const std::string& message) {
+  std::string line;
+  for (const char c : message) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '\n') {
+      line += "\\n";
+    } else if (byte < 0x20 || byte == 0x7f) {
+      line += fmt::format("\\x{:02x}", byte);
+    } else {
+      line += c;
+    }
+  }
+  return line;
+}
+
 std::string describe(const SystemError::Details& details) {
   std::string text = fmt::format("{} failed: {}", details.call, details.reason);
   if (!details.object.empty()) {
@@ -43,7 +59,7 @@ std::string to_string(const InputProblem& problem) {
     }
     text += " ";
   }
-  return text + "error: " + problem.message;
+  return text + "error: " + one_line(problem.message);
 }
 
 InputError::InputError(std::vector<InputProblem> problems)

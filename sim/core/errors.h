@@ -21,7 +21,8 @@ struct InputProblem {
   std::string message;
 };
 
-/// "file:line:col: error: message"; parts that are unknown are left out.
+/// "file:line:col: error: message"; parts that are unknown are left out. Control characters
+/// of the message are shown as \n and \x1b, so that it stays one line.
 std::string to_string(const InputProblem& problem);
 
 /// The user's file or flag is wrong. Carries every problem found; what() is one line each.

@@ -145,9 +145,13 @@ std::optional<std::string> nearest(std::string_view word,
   std::pair<int, int>
       best_distance;  // without and with case: 'GBs' is nearer to 'GB/s' than to 'Gb/s'
   for (const std::string& candidate : candidates) {
-    const int loose = edit_distance(wanted, lower(candidate));
     const int longer = static_cast<int>(std::max(word.size(), candidate.size()));
     const int limit = std::min((longer + 2) / 3, longer - 1);  // one letter is never near another
+    const int shorter = static_cast<int>(std::min(word.size(), candidate.size()));
+    if (longer - shorter > limit) {
+      continue;  // spares the work for absurdly long words
+    }
+    const int loose = edit_distance(wanted, lower(candidate));
     const std::pair<int, int> distance = {loose, edit_distance(word, candidate)};
     if (loose <= limit && (!best || distance < best_distance)) {
       best = candidate;
@@ -171,6 +175,27 @@ std::string quoted_list(const std::vector<std::string>& words) {
     result += "'" + words[i] + "'";
   }
   return result;
+}
+
+std::size_t utf8_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned first = byte(0);
+  if (first < 0x80) {
+    return 1;
+  }
+  const std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  if (first < 0xc2 || first > 0xf4 || text.size() < length) {
+    return 0;
+  }
+  for (std::size_t i = 1; i < length; i++) {
+    if ((byte(i) & 0xc0U) != 0x80U) {
+      return 0;
+    }
+  }
+  const unsigned second = byte(1);
+  const bool bad = (first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
+                   (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f);
+  return bad ? 0 : length;
 }
 
 std::string read_file(const std::string& path, std::size_t max_bytes) {

@@ -35,6 +35,10 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
 /// "'a', 'b' or 'c'".
 std::string quoted_list(const std::vector<std::string>& words);
 
+/// Length of the UTF-8 character at the start of `text` (not empty), 0 when it is none: stray and
+/// missing bytes, overlong forms, surrogates, values above U+10FFFF.
+std::size_t utf8_length(std::string_view text);
+
 /// The file as text, its first `max_bytes` at most. Throws SystemError naming call and path, also
 /// for a directory.
 std::string read_file(const std::string& path, std::size_t max_bytes = std::string::npos);

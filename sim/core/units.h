@@ -135,27 +135,45 @@ struct Ratio {
   constexpr bool operator==(const Ratio&) const = default;
 };
 
+namespace detail {
+
+/// Throws CheckFailure: a division by nothing, or a result beyond 64 bits.
+[[noreturn]] void fail_division(const char* what);
+
+/// numerator / denominator, nearest integer, halves up. CHECKs denominator > 0 and the range.
+constexpr std::int64_t divide_rounded(Int128 numerator, Int128 denominator) {
+  if (denominator <= 0) {
+    fail_division("the divisor is not positive");
+  }
+  const Int128 sum = numerator + denominator / 2;
+  const Int128 floor = sum / denominator - (sum % denominator < 0 ? 1 : 0);
+  if (floor != static_cast<Int128>(static_cast<std::int64_t>(floor))) {
+    fail_division("the result does not fit in 64 bits");
+  }
+  return static_cast<std::int64_t>(floor);
+}
+
+}  // namespace detail
+
 /// value * ratio, rounded to the nearest unit, halves up; 128-bit intermediate.
 constexpr std::int64_t scale(std::int64_t value, Ratio ratio) {
-  const Int128 numerator = static_cast<Int128>(value) * ratio.numerator;
-  return static_cast<std::int64_t>((numerator + ratio.denominator / 2) / ratio.denominator);
+  return detail::divide_rounded(static_cast<Int128>(value) * ratio.numerator, ratio.denominator);
 }
 constexpr Bandwidth operator*(Bandwidth rate, Ratio ratio) {
   return Bandwidth::bits_per_second(scale(rate.bps(), ratio));
 }
 
-/// Time to move `size` at `rate`, nearest picosecond. `rate` must be positive.
+/// Time to move `size` at `rate`, nearest picosecond. `rate` must be positive (CHECKed, as is a
+/// result beyond 106 days).
 constexpr Duration operator/(Bytes size, Bandwidth rate) {
   const Int128 numerator = static_cast<Int128>(size.count()) * 8 * 1'000'000'000'000;
-  return Duration::picoseconds(
-      static_cast<std::int64_t>((numerator + rate.bps() / 2) / rate.bps()));
+  return Duration::picoseconds(detail::divide_rounded(numerator, rate.bps()));
 }
 
-/// Mean rate at which `size` moved in `time`, nearest bit/s. `time` must be positive.
+/// Mean rate at which `size` moved in `time`, nearest bit/s. `time` must be positive (CHECKed).
 constexpr Bandwidth operator/(Bytes size, Duration time) {
   const Int128 numerator = static_cast<Int128>(size.count()) * 8 * 1'000'000'000'000;
-  return Bandwidth::bits_per_second(
-      static_cast<std::int64_t>((numerator + time.ps() / 2) / time.ps()));
+  return Bandwidth::bits_per_second(detail::divide_rounded(numerator, time.ps()));
 }
 
 }  // namespace busbw

@@ -33,6 +33,7 @@ class Value {
   Value(std::string_view v) : data_(std::string(v)) {}   // NOLINT(google-explicit-constructor)
   Value(Array v) : data_(std::move(v)) {}                // NOLINT(google-explicit-constructor)
   Value(Object v) : data_(std::move(v)) {}               // NOLINT(google-explicit-constructor)
+  Value(const void*) = delete;                           // else any pointer would become a bool
   static Value array() { return Value(Array{}); }
   static Value object() { return Value(Object{}); }
 

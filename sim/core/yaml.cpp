@@ -243,29 +243,6 @@ class TreeBuilder : public YAML::EventHandler {
   std::map<YAML::anchor_t, std::shared_ptr<YamlNode::Data>> anchors_;
 };
 
-/// Length of the UTF-8 character at the start of `text`, 0 when it is none (overlong forms,
-/// surrogates and values above U+10FFFF included).
-std::size_t utf8_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned first = byte(0);
-  if (first < 0x80) {
-    return 1;
-  }
-  const std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-  if (first < 0xc2 || first > 0xf4 || text.size() < length) {
-    return 0;
-  }
-  for (std::size_t i = 1; i < length; i++) {
-    if ((byte(i) & 0xc0U) != 0x80U) {
-      return 0;
-    }
-  }
-  const unsigned second = byte(1);
-  const bool bad = (first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
-                   (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f);
-  return bad ? 0 : length;
-}
-
 /// Whether the bytes are text at all; the first that is not is a problem.
 bool check_text(std::string_view text, const std::string& file, Problems& problems) {
   if (text.size() > kMaxBytes) {
