@@ -16,8 +16,9 @@
 //     switch's on each link leaving a switch.
 // Rates are those of the medium after line coding; protocol headers are the transports' affair.
 #pragma once
+#include <cstdint>
+#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "topologies/catalog.h"
@@ -34,12 +35,13 @@ enum class LeafPlacement {
 
 /// One network of the cluster: which NICs of every machine hang on which leaf.
 struct Network {
-  std::string name;               // "management", "rdma": prefix of its switches' names
-  std::vector<std::string> nics;  // NIC names (or netdevs); a host without one of them is fine
+  std::string name;  // "management", "rdma": prefix of its switches' names
+  std::vector<std::string>
+      nics;  // NIC names or netdevs, "mlx5_0:2": that port only; hosts may lack some
   std::string switch_model;  // catalogue name; empty: an ideal switch of any size without latency
   std::int32_t leaf_switches = 1;
   LeafPlacement placement = LeafPlacement::kByNic;
-  Bandwidth trunk;         // one way between each leaf and the spine; unused with one leaf
+  Bandwidth trunk;         // one way, each leaf to the spine; 0: leaves are not joined
   Duration cable_latency;  // each cable
   Location where;          // for messages
 };
@@ -59,13 +61,14 @@ struct Wire {
 /// Where things of the cluster are in the fabric. Indices: [host][element].
 struct BuiltCluster {
   Fabric fabric;
-  std::vector<std::vector<NodeId>> gpus;              // [host][gpu]
-  std::vector<std::vector<NodeId>> cpus;              // [host][NUMA node]
-  std::vector<std::vector<NodeId>> memories;          // [host][NUMA node]
-  std::vector<std::vector<NodeId>> nics;              // [host][NIC in order of Machine::nics]
-  std::vector<std::vector<std::vector<Wire>>> wires;  // [host][nic][port]; no entries: not cabled
-  std::vector<std::vector<std::int32_t>> gpu_numa;    // [host][gpu]: NUMA node above it
-  std::vector<std::vector<std::int32_t>> nic_numa;    // [host][nic]; 0 for a virtual NIC
+  std::vector<std::vector<NodeId>> gpus;      // [host][gpu]
+  std::vector<std::vector<NodeId>> cpus;      // [host][NUMA node]
+  std::vector<std::vector<NodeId>> memories;  // [host][NUMA node]
+  std::vector<std::vector<NodeId>> nics;      // [host][NIC in order of Machine::nics]
+  std::vector<std::vector<std::vector<std::optional<Wire>>>>
+      wires;                                        // [host][nic][port]; nothing: not cabled
+  std::vector<std::vector<std::int32_t>> gpu_numa;  // [host][gpu]: NUMA node above it
+  std::vector<std::vector<std::int32_t>> nic_numa;  // [host][nic]; 0 for a virtual NIC
 };
 
 /// Builds the fabric of `cluster`. CHECKs what read_machine has verified. Throws InputError with

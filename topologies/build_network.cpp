@@ -1,0 +1,233 @@
+// Networks of a cluster: which NIC ports hang on them, and the small fabric of leaf switches and a
+// spine.
+//
+// A cable runs at the slower of its two ends. Switches are non-blocking inside; buffers, routing
+// tables and adaptive routing are left out. The spine is one ideal node: what limits is the trunk
+// of each leaf.
+#include "topologies/build_network.h"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "sim/core/check.h"
+#include "sim/core/text.h"
+
+namespace busbw::topologies {
+namespace {
+
+/// A NIC port as a network lists it: "mlx5_0" is all its ports, "mlx5_0:2" the second.
+struct Listed {
+  std::string nic;
+  std::optional<std::int64_t> port;
+};
+
+Listed parse_listed(const std::string& text) {
+  const std::size_t colon = text.rfind(':');
+  if (colon == std::string::npos) {
+    return {text, std::nullopt};
+  }
+  // A port that is no number matches no NIC port and is reported as unknown.
+  return {text.substr(0, colon), parse_integer(text.substr(colon + 1)).value_or(0)};
+}
+
+struct PortPlace {
+  std::size_t host = 0;
+  std::size_t nic = 0;
+  std::size_t port = 0;  // from 0
+};
+
+std::string layer_name(NicLinkLayer layer) {
+  return layer == NicLinkLayer::kInfiniBand ? "InfiniBand" : "Ethernet";
+}
+
+class NetworkCabler {
+ public:
+  NetworkCabler(const Cluster& cluster, const Catalog& catalog, BuiltCluster& built,
+                Problems& problems)
+      : cluster_(cluster), catalog_(catalog), built_(built), problems_(problems) {}
+
+  void cable(const Network& network);
+
+ private:
+  std::vector<PortPlace> find_ports(const Network& network);
+  void check_layer(const Network& network, const SwitchModel& model, const MachineNic& nic);
+  [[nodiscard]] std::vector<std::string> known_nics() const;
+
+  const Cluster& cluster_;
+  const Catalog& catalog_;
+  BuiltCluster& built_;
+  Problems& problems_;
+  std::map<std::string, std::string> network_of_;  // "host/nic/port" -> network
+};
+
+std::vector<std::string> NetworkCabler::known_nics() const {
+  std::vector<std::string> names;
+  for (const Machine& machine : cluster_.hosts) {
+    for (const MachineNic& nic : machine.nics) {
+      if (std::find(names.begin(), names.end(), nic.name) == names.end()) {
+        names.push_back(nic.name);
+      }
+    }
+  }
+  return names;
+}
+
+std::vector<PortPlace> NetworkCabler::find_ports(const Network& network) {
+  std::vector<PortPlace> places;
+  std::vector<bool> found(network.nics.size(), false);
+  for (std::size_t host = 0; host < cluster_.hosts.size(); host++) {
+    const Machine& machine = cluster_.hosts[host];
+    for (std::size_t i = 0; i < network.nics.size(); i++) {
+      const Listed listed = parse_listed(network.nics[i]);
+      const std::optional<std::size_t> nic = machine.find_nic(listed.nic);
+      if (!nic) {
+        continue;
+      }
+      for (std::int32_t port = 1; port <= machine.nics[*nic].ports; port++) {
+        if (listed.port && *listed.port != port) {
+          continue;
+        }
+        found[i] = true;
+        const std::string key = fmt::format("{}/{}/{}", host, *nic, port);
+        const auto [other, fresh] = network_of_.emplace(key, network.name);
+        if (fresh) {
+          places.push_back({host, *nic, static_cast<std::size_t>(port - 1)});
+        } else {
+          problems_.add(network.where,
+                        fmt::format("NIC '{}' of host {} hangs on network '{}' and on '{}'",
+                                    machine.nics[*nic].name, host, other->second, network.name));
+        }
+      }
+    }
+  }
+  for (std::size_t i = 0; i < network.nics.size(); i++) {
+    if (!found[i]) {
+      problems_.add(network.where,
+                    fmt::format("no host has the NIC '{}' of network '{}'{}", network.nics[i],
+                                network.name, did_you_mean(network.nics[i], known_nics())));
+    }
+  }
+  return places;
+}
+
+void NetworkCabler::check_layer(const Network& network, const SwitchModel& model,
+                                const MachineNic& nic) {
+  const bool ethernet_switch = model.fabric == "Ethernet";
+  if ((nic.link_layer == NicLinkLayer::kEthernet) != ethernet_switch) {
+    problems_.add(
+        network.where,
+        fmt::format("NIC '{}' of network '{}' speaks {}, but its switch '{}' is {}", nic.name,
+                    network.name, layer_name(nic.link_layer), model.name, model.fabric));
+  }
+}
+
+void NetworkCabler::cable(const Network& network) {
+  const SwitchModel* model = nullptr;
+  if (!network.switch_model.empty()) {
+    model = catalog_.network_switch(network.switch_model);
+    if (model == nullptr) {
+      std::vector<std::string> names;
+      for (const SwitchModel& known : catalog_.switches) {
+        names.push_back(known.name);
+      }
+      problems_.add(network.where,
+                    fmt::format("unknown switch model '{}' of network '{}'{}", network.switch_model,
+                                network.name, did_you_mean(network.switch_model, names)));
+    }
+  }
+  const std::vector<PortPlace> places = find_ports(network);
+  std::vector<NicPort> ports;
+  std::vector<std::int32_t> count(cluster_.hosts.size(), 0);
+  std::vector<std::string> checked;
+  for (const PortPlace& place : places) {
+    const MachineNic& nic = cluster_.hosts[place.host].nics[place.nic];
+    const NicModel* nic_model = nic.model.empty() ? nullptr : catalog_.nic(nic.model);
+    if (model != nullptr && std::find(checked.begin(), checked.end(), nic.name) == checked.end()) {
+      check_layer(network, *model, nic);
+      checked.push_back(nic.name);
+    }
+    NicPort port;
+    port.nic = built_.nics[place.host][place.nic];
+    port.host = HostId(static_cast<std::int32_t>(place.host));
+    port.in_host = count[place.host]++;
+    port.in = nic.rate;
+    port.out = nic.send_rate.value_or(nic.rate);
+    port.latency = nic_model == nullptr ? Duration() : nic_model->latency;
+    ports.push_back(port);
+  }
+  const std::vector<Wire> wires = build_leaf_spine(built_.fabric, network, model, ports, problems_);
+  CHECK(wires.size() == places.size());
+  for (std::size_t i = 0; i < places.size(); i++) {
+    built_.wires[places[i].host][places[i].nic][places[i].port] = wires[i];
+  }
+}
+
+}  // namespace
+
+std::vector<Wire> build_leaf_spine(Fabric& fabric, const Network& network, const SwitchModel* model,
+                                   const std::vector<NicPort>& ports, Problems& problems) {
+  CHECK(network.leaf_switches >= 1, "{} leaf switches", network.leaf_switches);
+  const Duration switch_latency = model == nullptr ? Duration() : model->latency;
+  const std::size_t leaves = static_cast<std::size_t>(network.leaf_switches);
+  std::vector<NodeId> leaf;
+  for (std::int32_t i = 0; i < network.leaf_switches; i++) {
+    const std::string name = fmt::format("{}/leaf{}", network.name, i);
+    leaf.push_back(fabric.add_node({NodeKind::kSwitch, name, std::nullopt, i}));
+  }
+  std::int32_t hosts = 0;
+  for (const NicPort& port : ports) {
+    hosts = std::max(hosts, port.host.value() + 1);
+  }
+  std::vector<Wire> wires;
+  std::vector<std::int64_t> used(leaves, 0);
+  for (const NicPort& port : ports) {
+    const std::size_t at = network.placement == LeafPlacement::kByNic
+                               ? static_cast<std::size_t>(port.in_host) % leaves
+                               : port.host.index() * leaves / static_cast<std::size_t>(hosts);
+    Bandwidth out = port.out;
+    Bandwidth in = port.in;
+    if (model != nullptr) {
+      out = std::min(out, model->port_rate);
+      in = std::min(in, model->port_rate);
+    }
+    const Duration cable = network.cable_latency + port.latency;
+    Wire wire;
+    wire.leaf = leaf[at];
+    wire.out = fabric.add_link(LinkKind::kNetwork, port.nic, leaf[at], out, cable);
+    wire.in = fabric.add_link(LinkKind::kNetwork, leaf[at], port.nic, in, cable + switch_latency);
+    wires.push_back(wire);
+    used[at]++;
+  }
+  if (leaves > 1 && network.trunk > Bandwidth()) {
+    const NodeId spine =
+        fabric.add_node({NodeKind::kSwitch, network.name + "/spine", std::nullopt, 0});
+    for (std::size_t i = 0; i < leaves; i++) {
+      fabric.add_duplex(LinkKind::kNetwork, leaf[i], spine, network.trunk,
+                        network.cable_latency + switch_latency);
+      if (model != nullptr) {
+        // Whole ports: a trunk of 1 Tb/s takes three of 400 Gb/s.
+        used[i] += (network.trunk.bps() + model->port_rate.bps() - 1) / model->port_rate.bps();
+      }
+    }
+  }
+  for (std::size_t i = 0; i < leaves && model != nullptr; i++) {
+    if (used[i] > model->ports) {
+      problems.add(network.where,
+                   fmt::format("leaf switch {} of network '{}' needs {} ports, but '{}' has {}", i,
+                               network.name, used[i], model->name, model->ports));
+    }
+  }
+  return wires;
+}
+
+void build_networks(const Cluster& cluster, const Catalog& catalog, BuiltCluster& built,
+                    Problems& problems) {
+  NetworkCabler cabler(cluster, catalog, built, problems);
+  for (const Network& network : cluster.networks) {
+    cabler.cable(network);
+  }
+}
+
+}  // namespace busbw::topologies
