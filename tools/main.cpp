@@ -47,7 +47,8 @@ int main(int argc, char** argv) {
         busbw::tools::run_command_line(std::vector<std::string>(argv + 1, argv + argc), console);
     errno = 0;
     if (!std::cout.flush()) {  // a full disk must not look like success
-      throw busbw::SystemError({"write", std::strerror(errno), "standard output", ""});
+      const char* reason = errno != 0 ? std::strerror(errno) : "output was cut";
+      throw busbw::SystemError({"write", reason, "standard output", ""});
     }
     return code;
   } catch (const busbw::InputError& error) {
