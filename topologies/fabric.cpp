@@ -35,6 +35,12 @@ Vertex vertex_of(NodeId id) {
   return static_cast<Vertex>(id.value());
 }
 
+/// Network rates in bits, rates inside a host in bytes a second, as the field quotes them.
+std::string rate_text(LinkKind kind, Bandwidth rate) {
+  return kind == LinkKind::kNetwork ? to_string(rate)
+                                    : fmt::format("{:.6g} GB/s", rate.as_gigabytes_per_second());
+}
+
 constexpr std::size_t kFar = std::numeric_limits<std::size_t>::max();
 
 /// Graph predicates as small values: Boost copies them with every iterator, and a copied
@@ -301,7 +307,7 @@ std::string describe_route(const Fabric& fabric, const std::vector<LinkId>& rout
         fabric.node(link.from).name.size() + fabric.node(link.to).name.size() + 4;
     hop_width = std::max(hop_width, hop);
     kind_width = std::max(kind_width, to_string(link.kind).size());
-    rate_width = std::max(rate_width, to_string(link.capacity).size());
+    rate_width = std::max(rate_width, rate_text(link.kind, link.capacity).size());
   }
   std::string text;
   NodeId at = fabric.link(route.front()).from;
@@ -311,11 +317,16 @@ std::string describe_route(const Fabric& fabric, const std::vector<LinkId>& rout
     at = link.to;
     const std::string hop = fabric.node(link.from).name + " -> " + fabric.node(link.to).name;
     text += fmt::format("{:<{}}  {:<{}}  {:>{}}  {}\n", hop, hop_width, to_string(link.kind),
-                        kind_width, to_string(link.capacity), rate_width, to_string(link.latency));
+                        kind_width, rate_text(link.kind, link.capacity), rate_width,
+                        to_string(link.latency));
   }
   const RouteSummary summary = summarize(fabric, route);
+  const auto narrowest = std::find_if(route.begin(), route.end(), [&](LinkId id) {
+    return fabric.link(id).capacity == *summary.capacity;
+  });
   return text + fmt::format("{} link{}, at most {}, {}\n", route.size(),
-                            route.size() == 1 ? "" : "s", to_string(*summary.capacity),
+                            route.size() == 1 ? "" : "s",
+                            rate_text(fabric.link(*narrowest).kind, *summary.capacity),
                             to_string(summary.latency));
 }
 
