@@ -1,5 +1,8 @@
-// The hardware catalogue: models of GPUs, NICs, CPUs and link generations, read from topologies/catalog/*.yaml.
-// Every number has a source beside it in the file.
+// The hardware catalogue: models of GPUs, NICs, CPUs, switches and link generations, read from
+// topologies/catalog/*.yaml. Every number has a source beside it in the file. Keys: docs/formats/catalog.md.
+//
+// Assumes: rates are one way, capacities are peaks as the data sheets give them. What software gets of them is
+// the business of models/transport, not of the catalogue.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -16,7 +19,9 @@ namespace busbw::topologies {
 struct NvLinkGeneration {
   std::string name;               // "NVLink3"
   std::int32_t generation = 0;
+  std::int32_t year = 0;          // first product
   Bandwidth per_link;             // one way, data rate (25 GB/s for NVLink 2 to 4)
+  std::int32_t links = 0;         // of the largest GPU of this generation
   Duration latency;               // one hop
   std::string source;
 };
@@ -25,6 +30,7 @@ struct NvLinkGeneration {
 struct PcieGeneration {
   std::string name;               // "Gen4"
   std::int32_t generation = 0;
+  std::int32_t year = 0;          // of the specification
   std::int64_t megatransfers = 0; // MT/s per lane: 16000
   Ratio encoding;                 // 8/10, 128/130, 242/256 (FLIT)
   Ratio efficiency;               // payload share of TLPs at the usual maximum payload size
@@ -35,11 +41,26 @@ struct PcieGeneration {
 /// InfiniBand generation: per lane.
 struct InfiniBandRate {
   std::string name;               // "HDR"
+  std::int32_t year = 0;          // first product
   Bandwidth signalling;           // per lane, on the wire
   Bandwidth data;                 // per lane, after line coding
-  std::string encoding;           // "8b/10b", "64b/66b", "PAM4 + FEC (rates quoted are data rates)"
+  std::string encoding;           // "8b/10b", "64b/66b", "PAM4, 256b/257b and RS(544,514)"
+  Ratio coding;                   // data = signalling x coding: 8/10, 64/66, 16/17
   std::vector<std::int32_t> lanes;
   Duration latency;               // end to end through one switch, small message
+  std::string source;
+};
+
+/// Ethernet port rate, named by data rate.
+struct EthernetRate {
+  std::string name;               // "100GbE"
+  std::int32_t year = 0;
+  Bandwidth rate;                 // data rate of the port
+  std::int32_t lanes = 0;
+  Bandwidth signalling;           // per lane, on the wire
+  std::string encoding;
+  Ratio coding;                   // rate = signalling x coding x lanes
+  Duration latency;               // end to end through one switch by kernel TCP, small message
   std::string source;
 };
 
@@ -54,6 +75,7 @@ struct GpuModel {
   std::int32_t pcie_lanes = 16;
   std::int32_t nvlink_generation = 0;  // 0: none
   std::int32_t nvlink_links = 0;
+  std::optional<Bandwidth> chip_to_chip;  // NVLink-C2C to the CPU, one way
   std::string source;
 };
 
@@ -75,8 +97,9 @@ struct NicModel {
 
 struct CpuModel {
   std::string name;               // "Intel Ice Lake-SP"
-  std::string vendor;             // "GenuineIntel", "AuthenticAMD", "arm64"
-  std::int32_t family = 0;
+  std::vector<std::string> aliases;  // "EPYC 7742"
+  std::string vendor;             // "GenuineIntel", "AuthenticAMD", "arm64", "ppc64le"
+  std::int32_t family = 0;        // as cpuid says; 0 where there is none
   std::int32_t model = 0;
   Bandwidth interconnect;         // one way between two sockets
   Duration interconnect_latency;
@@ -86,7 +109,8 @@ struct CpuModel {
 
 struct SwitchModel {
   std::string name;               // "QM8700"
-  std::string fabric;             // "InfiniBand" or "Ethernet"
+  std::vector<std::string> aliases;
+  std::string fabric;             // "InfiniBand", "Ethernet" or "Omni-Path"
   std::int32_t ports = 0;
   Bandwidth port_rate;
   Duration latency;
@@ -97,6 +121,7 @@ struct Catalog {
   std::vector<NvLinkGeneration> nvlink;
   std::vector<PcieGeneration> pcie;
   std::vector<InfiniBandRate> infiniband;
+  std::vector<EthernetRate> ethernet;
   std::vector<GpuModel> gpus;
   std::vector<NicModel> nics;
   std::vector<CpuModel> cpus;
@@ -111,13 +136,14 @@ struct Catalog {
   [[nodiscard]] const NvLinkGeneration* nvlink_generation(std::int32_t generation) const;
   [[nodiscard]] const PcieGeneration* pcie_generation(std::int32_t generation) const;
   [[nodiscard]] const InfiniBandRate* infiniband_rate(const std::string& name) const;
+  [[nodiscard]] const EthernetRate* ethernet_rate(const std::string& name) const;
 };
 
 /// Payload rate of one direction: MT/s x lanes x encoding (before TLP efficiency).
 Bandwidth pcie_bandwidth(const PcieGeneration& generation, std::int32_t lanes);
 
-/// Reads gpus.yaml, nics.yaml, cpus.yaml, switches.yaml, nvlink.yaml, pcie.yaml, infiniband.yaml of `directory`.
-/// Adds every problem of every file to `problems`.
+/// Reads gpus.yaml, nics.yaml, cpus.yaml, switches.yaml, nvlink.yaml, pcie.yaml, infiniband.yaml and ethernet.yaml
+/// of `directory`. Adds every problem of every file to `problems`; what could be read is returned all the same.
 Catalog load_catalog(const std::string& directory, Problems& problems);
 
 }  // namespace busbw::topologies
