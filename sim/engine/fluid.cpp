@@ -88,8 +88,11 @@ class FluidEngine final : public Engine {
     std::int64_t busy_since_ps = 0;  // valid while it has flows
   };
 
+  [[nodiscard]] bool is_link(LinkId link) const {
+    return link.value() >= 0 && link.index() < links_.size();
+  }
   [[nodiscard]] const LinkInfo& info(LinkId link) const {
-    CHECK(link.value() >= 0 && link.index() < links_.size(), "no link {}", link.value());
+    CHECK(is_link(link), "no link {}", link.value());
     return links_[link.index()];
   }
   [[nodiscard]] Slot& slot(EventQueue::Handle h) { return slots_[static_cast<std::size_t>(h)]; }
@@ -126,7 +129,7 @@ FluidEngine::FluidEngine() {
 }
 
 LinkId FluidEngine::add_link(std::string name, Bandwidth capacity) {
-  CHECK(capacity.bps() >= 0, "link {} has capacity {} bit/s", name, capacity.bps());
+  CHECK(capacity.bps() >= 0, "link {} has {} bit/s", name, capacity.bps());
   links_.emplace_back();
   links_.back().name = std::move(name);
   links_.back().capacity = capacity;
@@ -134,7 +137,8 @@ LinkId FluidEngine::add_link(std::string name, Bandwidth capacity) {
 }
 
 void FluidEngine::set_capacity(LinkId link, Bandwidth capacity) {
-  CHECK(capacity.bps() >= 0, "link {} gets capacity {} bit/s", info(link).name, capacity.bps());
+  CHECK(is_link(link), "no link {}", link.value());
+  CHECK(capacity.bps() >= 0, "link {} gets {} bit/s", info(link).name, capacity.bps());
   if (info(link).capacity == capacity) {
     return;
   }
@@ -165,9 +169,9 @@ FlowId FluidEngine::start_flow(FlowSpec spec, FlowCallback on_end) {
   CHECK(spec.size.count() >= 0, "flow of {} bytes", spec.size.count());
   CHECK(spec.latency.ps() >= 0, "flow with latency {} ps", spec.latency.ps());
   CHECK(spec.weight >= 1, "flow with weight {}", spec.weight);
-  CHECK(!spec.rate_cap || spec.rate_cap->bps() > 0, "flow with cap {} bit/s", spec.rate_cap->bps());
+  CHECK(!spec.rate_cap || spec.rate_cap->bps() > 0, "a rate cap must be positive");
   for (const LinkId link : spec.path) {
-    CHECK(link.value() >= 0 && link.index() < links_.size(), "flow over no link {}", link.value());
+    CHECK(is_link(link), "no link {}", link.value());
   }
   const EventQueue::Handle h = take_slot();
   Slot& flow = slot(h);

@@ -20,7 +20,7 @@ class SimGridSession {
   SimGridSession(const SimGridSession&) = delete;
   SimGridSession& operator=(const SimGridSession&) = delete;
 
-  [[nodiscard]] simgrid::s4u::Engine& simgrid() { return *simgrid_; }
+  [[nodiscard]] simgrid::s4u::Engine& simgrid() const { return *simgrid_; }
 
  private:
   std::unique_ptr<simgrid::s4u::Engine> simgrid_;
