@@ -13,7 +13,8 @@ struct Version {
   constexpr auto operator<=>(const Version&) const = default;
 };
 
-/// "2.28.9", "2.18" (patch 0 = the first of the series: use newest_patch for the usual meaning), suffixes such as "+cuda12.4" dropped. Nothing for other text.
+/// "2.28.9"; suffixes such as "+cuda12.4" or "-1" are dropped. "2.28" means the newest release of
+/// that series (2.28.9; patch 0 for a series this code does not know). Nothing for other text.
 std::optional<Version> parse_version(const std::string& text);
 std::string to_string(Version version);
 /// Releases examined: 2.18.1 to 2.30.7. Outside it the nearest table is used.
