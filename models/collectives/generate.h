@@ -28,12 +28,12 @@ struct Shape {
 };
 
 struct Options {
-  Bytes bytes;               // per nccl-tests' S; a whole number of elements
-  Bytes element = Bytes(4);  // element size: chunks are whole elements
-  Bytes chunk;               // largest chunk of one step, >= element
-  std::int32_t slices =
-      1;  // messages per chunk of a ring (NCCL Simple: 2), each passed on by itself
-  std::int32_t slots = 8;  // scratch slots per receiving connection (NCCL_STEPS); > 0
+  Bytes bytes;                       // per nccl-tests' S; a whole number of elements
+  Bytes element = Bytes(4);          // element size, at most 16: chunks are whole elements
+  Bytes chunk;                       // largest chunk of one step, >= element
+  std::int32_t slices = 1;           // messages per chunk of a ring, each passed on by itself
+  std::int32_t slots = 8;            // scratch slots per receiving connection (NCCL_STEPS); > 0
+  std::vector<Bytes> channel_bytes;  // of each channel in order; empty: even parts
 };
 
 /// Ring all-reduce over shape.rings: per loop of (ranks x chunk) bytes of a channel, n-1

@@ -15,6 +15,7 @@ std::int64_t unit_of(std::int64_t element) {
 
 Partition::Partition(const Options& options, std::int32_t channels)
     : total_(options.bytes.count()),
+      channel_bytes_(options.channel_bytes),
       unit_(0),
       chunk_(options.chunk.count()),
       channels_(channels),
@@ -24,12 +25,29 @@ Partition::Partition(const Options& options, std::int32_t channels)
   CHECK(total_ >= 0 && total_ % element == 0, "bytes {}, element {}", total_, element);
   CHECK(chunk_ >= element, "chunk {}, element {}", chunk_, element);
   CHECK(options.slices > 0 && options.slots > 0 && channels > 0);
+  Bytes sum;
+  for (const Bytes bytes : channel_bytes_) {
+    CHECK(bytes >= Bytes() && bytes % options.element == Bytes(), "channel of {} bytes",
+          bytes.count());
+    sum += bytes;
+  }
+  CHECK(channel_bytes_.empty() ||
+            (static_cast<std::int64_t>(channel_bytes_.size()) == channels && sum == options.bytes),
+        "{} channels have {} bytes, not {} channels {} bytes", channel_bytes_.size(), sum.count(),
+        channels, total_);
   // A chunk below the copy width keeps whole elements only.
   unit_ = std::min(unit_of(element), chunk_ / element * element);
   chunk_ = chunk_ / unit_ * unit_;
 }
 
 Piece Partition::channel_part(std::int32_t channel) const {
+  if (!channel_bytes_.empty()) {
+    Bytes begin;
+    for (std::int32_t before = 0; before < channel; ++before) {
+      begin += channel_bytes_[static_cast<std::size_t>(before)];
+    }
+    return {begin.count(), channel_bytes_[static_cast<std::size_t>(channel)].count()};
+  }
   const std::int64_t units = divide_up(total_, unit_);
   const std::int64_t begin = std::min(total_, units * channel / channels_ * unit_);
   const std::int64_t end = std::min(total_, units * (channel + 1) / channels_ * unit_);

@@ -3,6 +3,7 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <vector>
 
 #include "models/collectives/generate.h"
 
@@ -49,6 +50,7 @@ class Partition {
 
  private:
   std::int64_t total_;
+  std::vector<Bytes> channel_bytes_;
   std::int64_t unit_;
   std::int64_t chunk_;
   std::int32_t channels_;

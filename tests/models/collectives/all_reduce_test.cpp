@@ -9,6 +9,7 @@
 #include "models/collectives/execute.h"
 #include "models/collectives/generate.h"
 #include "models/collectives/shapes.h"
+#include "sim/core/check.h"
 #include "sim/core/random.h"
 
 namespace busbw::collectives {
@@ -281,6 +282,27 @@ TEST(AllReduce, ElementsOfEverySizeStayWhole) {
     check_sum(tree_all_reduce(shape_of(2, 3), options));
     check_sum(hierarchical_all_reduce(shape_of(2, 3), options));
   }
+}
+
+TEST(AllReduce, ChannelsTakeWhatTheyAreGiven) {
+  const Shape shape = shape_of(2, 4);
+  Options options = options_of(1001, 16);
+  options.channel_bytes = {Bytes(900 * kElement), Bytes(101 * kElement)};
+  check_sum(ring_all_reduce(shape, options));
+  check_sum(hierarchical_all_reduce(shape, options));
+  const Schedule schedule = tree_all_reduce(shape, options);
+  check_sum(schedule);
+  std::vector<Bytes> up(2);  // what rank 1 sends to its parent
+  for (const Lane& lane : schedule.lanes) {
+    for (const Step& step : lane.steps) {
+      if (lane.role == "reduce" && step.op == Op::kSend && lane.rank == RankId(1)) {
+        up[lane.channel.index()] += step.bytes;
+      }
+    }
+  }
+  EXPECT_EQ(up, options.channel_bytes);
+  options.channel_bytes = {Bytes(4), Bytes(4)};
+  EXPECT_THROW(ring_all_reduce(shape, options), CheckFailure);
 }
 
 TEST(AllReduce, ScratchDoesNotGrowWithTheData) {
