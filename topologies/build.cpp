@@ -132,6 +132,11 @@ void HostBuilder::add_gpus() {
     const std::string& parent = machine_.gpus[i].attach;
     const NodeId node = add_node(NodeKind::kGpu, fmt::format("gpu{}", i), i);
     join_pcie(node, parent, model.pcie_generation, machine_.gpu_pcie_lanes);
+    if (model.chip_to_chip) {
+      fabric().add_duplex(LinkKind::kChipToChip, node,
+                          cpus()[static_cast<std::size_t>(machine_.cpu_above(parent))],
+                          *model.chip_to_chip, cpu_model().interconnect_latency);
+    }
     gpus().push_back(node);
     built_.gpu_numa[host_.index()].push_back(machine_.cpu_above(parent));
   }

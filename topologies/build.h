@@ -1,19 +1,19 @@
 // Builder: machines and the networks between them -> a Fabric.
 //
-// Inside a host
-//   GPU - NVSwitch: one node for all NVSwitches of the host, non-blocking; each GPU has all its
-//   links to it. GPU - GPU: one link a direction with the rate of all NVLinks of the pair. GPU/NIC
-//   - PCIe switch - CPU: generation = the smaller of the two ends', rate after line coding. CPU -
-//   memory: a write and a read link of half the NUMA node's DRAM bandwidth each. A staged byte is
-//     written once and read once, so the halves together are exactly the shared bus.
-//   CPU - CPU: sockets are joined all to all by the CPU interconnect; NUMA nodes of one socket meet
-//   in a
-//     socket node (on-die fabric, which is given the DRAM bandwidth and is never the narrow place).
-//   virtual NIC - cpu0: a link of the socket's DRAM bandwidth.
-// Between hosts
-//   NIC port - leaf switch, leaf - spine. Latency: the cable's, plus the NIC's at each NIC end,
-//   plus the
-//     switch's on each link leaving a switch.
+// Inside a host:
+//   NVSwitch: one node for all NVSwitches of the host, non-blocking; each GPU has all its links to
+//   it. Direct NVLink: one link a direction with the rate of all NVLinks of the pair. PCIe: device
+//   to switch to CPU, at the lower generation of the two ends. NVLink-C2C: GPU to CPU beside PCIe,
+//   if the GPU model has it, with the CPU interconnect's latency. Memory: each CPU (NUMA node) has
+//   a write and a read link of half its DRAM bandwidth. A staged byte is written once and read
+//   once, so the halves together are exactly the shared bus. Sockets: joined all to all by the CPU
+//   interconnect. NUMA nodes of one socket meet in a socket node, the on-die fabric, which gets the
+//   DRAM bandwidth and is never the narrow place. Virtual NIC: on cpu0, with the socket's DRAM
+//   bandwidth.
+//
+// Between hosts: NIC port to leaf switch, leaf to spine. A link's latency is the cable's, plus the
+// NIC's at a NIC end, plus the switch's if it leaves a switch.
+//
 // Rates are those of the medium after line coding; protocol headers are the transports' affair.
 #pragma once
 #include <cstdint>
@@ -36,8 +36,8 @@ enum class LeafPlacement {
 /// One network of the cluster: which NICs of every machine hang on which leaf.
 struct Network {
   std::string name;  // "management", "rdma": prefix of its switches' names
-  std::vector<std::string>
-      nics;  // NIC names or netdevs, "mlx5_0:2": that port only; hosts may lack some
+  /// NIC names or interface names; "mlx5_0:2" is that port only. A host may lack some of them.
+  std::vector<std::string> nics;
   std::string switch_model;  // catalogue name; empty: an ideal switch of any size without latency
   std::int32_t leaf_switches = 1;
   LeafPlacement placement = LeafPlacement::kByNic;

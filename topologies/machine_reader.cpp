@@ -15,6 +15,17 @@ constexpr std::int64_t kMaxNumaNodes = 64;
 
 }  // namespace
 
+std::optional<std::int32_t> MachineReader::read_needed(MappingReader& reader,
+                                                       const std::string& key, std::int64_t min,
+                                                       std::int64_t max) {
+  if (!reader.has(key)) {
+    reader.required_integer(key, min, max);
+    return std::nullopt;
+  }
+  const std::optional<std::int64_t> value = reader.integer(key, min, max);
+  return value ? std::optional<std::int32_t>(static_cast<std::int32_t>(*value)) : std::nullopt;
+}
+
 std::int32_t MachineReader::read_generation(MappingReader& reader, const std::string& key,
                                             std::int32_t otherwise) {
   const std::optional<std::int64_t> value = reader.integer(key, 1, 99);
@@ -81,10 +92,8 @@ Machine MachineReader::read() {
   machine_.name = top_.required_text("name");
   machine_.title = top_.text("title").value_or(machine_.name);
   machine_.source = top_.text("source").value_or("");
-  const std::size_t before = problems_.all().size();
   read_cpus();
   read_pcie();
-  places_known_ = problems_.all().size() == before;
   read_gpus();
   read_nvlink();
   read_nics();
@@ -102,6 +111,7 @@ void MachineReader::read_cpus() {
       cpus.problem("model", unknown("CPU model", machine_.cpu_model, catalog_.cpus));
     }
   }
+  const std::size_t before = problems_.all().size();
   machine_.sockets = static_cast<std::int32_t>(cpus.integer("sockets", 1, kMaxSockets).value_or(1));
   machine_.numa_nodes = static_cast<std::int32_t>(
       cpus.integer("numa_nodes", 1, kMaxNumaNodes).value_or(machine_.sockets));
@@ -109,6 +119,7 @@ void MachineReader::read_cpus() {
     cpus.problem("numa_nodes", fmt::format("{} NUMA nodes do not divide evenly over {} sockets",
                                            machine_.numa_nodes, machine_.sockets));
   }
+  places_known_ = problems_.all().size() == before && cpus.where().line != 0;
   for (std::int32_t i = 0; i < machine_.numa_nodes; i++) {
     places_.push_back(fmt::format("cpu{}", i));
   }
@@ -124,14 +135,17 @@ void MachineReader::read_cpus() {
 
 void MachineReader::read_pcie() {
   MappingReader pcie(top_.required_mapping("pcie"), "pcie", problems_);
-  machine_.pcie_generation =
-      pcie.has("generation")
-          ? read_generation(pcie, "generation", 0)
-          : static_cast<std::int32_t>(pcie.required_integer("generation", 1, 99));
+  if (pcie.has("generation")) {
+    machine_.pcie_generation = read_generation(pcie, "generation", 0);
+  } else {
+    pcie.required_integer("generation", 1, 99);
+  }
   if (const std::optional<YamlNode> switches = pcie.sequence("switches")) {
     for (const YamlNode& node : switches->elements()) {
       read_pcie_switch(node);
     }
+  } else if (pcie.has("switches")) {
+    places_known_ = false;
   }
   pcie.finish();
 }
@@ -142,7 +156,9 @@ void MachineReader::read_pcie_switch(const YamlNode& node) {
   added.name = reader.required_text("name");
   added.attach = reader.required_text("attach");
   const std::string who = fmt::format("PCIe switch '{}'", added.name);
-  if (!added.name.empty()) {
+  if (added.name.empty()) {
+    places_known_ = false;
+  } else {
     claim_name(reader.where("name"), "PCIe switch", added.name);
   }
   if (!added.attach.empty()) {
@@ -166,7 +182,7 @@ void MachineReader::read_gpus() {
       machine_.gpu_model = gpu_->name;
     }
   }
-  const std::int64_t count = gpus.required_integer("count", 1, kMaxGpus);
+  const std::int32_t count = read_needed(gpus, "count", 1, kMaxGpus).value_or(0);
   for (std::int32_t i = 0; i < count; i++) {
     machine_.gpus.push_back({i, ""});
     names_.insert(fmt::format("gpu{}", i));

@@ -50,6 +50,9 @@ class MachineReader {
   void read_nic_link_layer(MappingReader& reader, MachineNic& nic, const NicModel* model);
   void read_nic_place(MappingReader& reader, MachineNic& nic, const NicModel* model);
 
+  /// A needed key: unlike required_integer it tells a wrong value from a right one.
+  static std::optional<std::int32_t> read_needed(MappingReader& reader, const std::string& key,
+                                                 std::int64_t min, std::int64_t max);
   std::int32_t read_generation(MappingReader& reader, const std::string& key,
                                std::int32_t otherwise);
   std::int32_t read_lanes(MappingReader& reader, const std::string& key, std::int32_t otherwise);

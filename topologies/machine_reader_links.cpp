@@ -47,7 +47,8 @@ void MachineReader::read_nvlink_wiring(MappingReader& nvlink, std::int32_t links
   for (const NvLinkWiring wiring : wirings) {
     names.push_back(to_string(wiring));
   }
-  const std::string chosen = nvlink.required_choice("wiring", names);
+  const std::string chosen = nvlink.has("wiring") ? nvlink.choice("wiring", names).value_or("")
+                                                  : nvlink.required_choice("wiring", {""});
   const auto found = std::find(names.begin(), names.end(), chosen);
   if (found == names.end()) {
     // The other keys depend on the wiring; ask for them so that they are not called unknown.
@@ -61,8 +62,7 @@ void MachineReader::read_nvlink_wiring(MappingReader& nvlink, std::int32_t links
   std::string counted = "wiring";  // the key that sets the number of links of a GPU
   if (machine_.wiring == NvLinkWiring::kPairs || machine_.wiring == NvLinkWiring::kMesh) {
     counted = "links_per_pair";
-    const std::int32_t links =
-        static_cast<std::int32_t>(nvlink.required_integer(counted, 1, kMaxNvLinks));
+    const std::int32_t links = read_needed(nvlink, counted, 1, kMaxNvLinks).value_or(0);
     if (machine_.wiring == NvLinkWiring::kMesh) {
       machine_.nvlink_matrix = mesh_matrix(gpus, links);
     } else if (gpus % 2 == 0) {
@@ -104,9 +104,13 @@ void MachineReader::read_nvlink_wiring(MappingReader& nvlink, std::int32_t links
 }
 
 std::optional<LinkMatrix> MachineReader::read_matrix(MappingReader& nvlink) {
-  const YamlNode node = nvlink.required_sequence("matrix");
-  if (!node.is_sequence()) {
+  if (!nvlink.has("matrix")) {
+    nvlink.required_sequence("matrix");
     return std::nullopt;
+  }
+  const YamlNode node = nvlink.sequence("matrix").value_or(YamlNode());
+  if (!node.is_sequence() || machine_.gpus.empty()) {
+    return std::nullopt;  // reported
   }
   const std::size_t size = machine_.gpus.size();
   const std::size_t before = problems_.all().size();
