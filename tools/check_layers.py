@@ -2,9 +2,10 @@
 """Fails when a file includes something that its layer may not see.
 
 The table ALLOWED is the design: who may use whom (docs/architecture.md draws it, the reasons are in
-docs/decisions/0004-folder-directions.md). OWNERS says which files may include a third-party library.
-Only direct includes are read. That is enough because the table is closed: no folder may include another one
-that could hand a forbidden library through, since owners keep their library out of their headers.
+docs/decisions/0004-folder-directions.md). OWNERS says which files may include a third-party
+library.
+Only direct includes are read. That is enough because the table is closed: no folder may include
+another one that could hand a forbidden library through.
 
 Usage: check_layers.py [ROOT]. Prints `file:line: error: ...`; exit status 1 when there is one.
 """
@@ -34,7 +35,8 @@ ALLOWED = {
     'tests': ['tests/', 'tools/', 'real/', 'scenarios/', 'models/', 'topologies/', 'sim/'],
 }
 
-# Start of a third-party header -> paths (a folder with '/', or one file) that may include it besides tests.
+# Start of a third-party header -> paths (folder with '/', or one file) that may include it.
+# Tests may include all of them.
 OWNERS = {
     'simgrid': ['sim/engine/'],
     'xbt': ['sim/engine/'],
@@ -73,7 +75,8 @@ def check_file(path, text):
             errors += [(number, message) for message in check_library(path, match.group(1))]
         elif not any(match.group(2).startswith(prefix) for prefix in ALLOWED[folder]):
             allowed = ', '.join(prefix.rstrip('/') for prefix in ALLOWED[folder])
-            errors.append((number, f'{folder} may not include "{match.group(2)}"; allowed: {allowed}'))
+            errors.append(
+                (number, f'{folder} may not include "{match.group(2)}"; allowed: {allowed}'))
     return errors
 
 

@@ -9,6 +9,7 @@
 
 #include "sim/core/errors.h"
 #include "sim/core/text.h"
+#include "tools/command_list.h"
 #include "tools/command_version.h"
 #include "tools/exit_codes.h"
 
@@ -31,6 +32,14 @@ void set_action(CLI::App& command, const std::shared_ptr<Options>& options, Acti
   command.callback([options, &action, perform] {
     action = [options, perform](Console& console) { return perform(*options, console); };
   });
+}
+
+void add_list(CLI::App& app, Action& action) {
+  auto options = std::make_shared<ListOptions>();
+  CLI::App* command = app.add_subcommand("list", "What the catalogue holds");
+  command->add_option("LIST", options->what, join(list_kinds(), ", "));
+  command->add_flag("--json", options->json, "Print JSON");
+  set_action(*command, options, action, list);
 }
 
 void add_version(CLI::App& app, Action& action) {
@@ -113,6 +122,7 @@ int run_command_line(const std::vector<std::string>& arguments, Console& console
   bool show_version = false;
   app.add_flag("--version", show_version, "Print version and libraries");
   Action action;
+  add_list(app, action);
   add_version(app, action);
   try {
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 wants it

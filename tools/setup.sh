@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Shell functions shared by tools/run, tools/test and tools/check-clean. Sourced, never run.
 # Assumes bash and Debian 12; elsewhere nothing is installed and the build says what is missing.
 # Everything said here goes to standard error: standard output belongs to the program.
@@ -24,7 +25,7 @@ missing_packages() {
   done
 }
 
-# install_roles ROLE...: installs what is missing of these roles; silent and offline when nothing is.
+# install_roles ROLE...: installs what is missing of these roles; silent, offline when nothing is.
 install_roles() {
   local missing as_root=()
   if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
@@ -45,8 +46,8 @@ install_roles() {
   local log status=0
   log=$(mktemp)
   { "${as_root[@]}" apt-get update &&
-    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
-      apt-get install -y --no-install-recommends "${missing[@]}"; } >"$log" 2>&1 </dev/null || status=$?
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y \
+      --no-install-recommends "${missing[@]}"; } >"$log" 2>&1 </dev/null || status=$?
   if [ "$status" -ne 0 ]; then
     tail -n 30 "$log" >&2
     say "apt-get failed (status $status): the packages above are still missing"
@@ -55,8 +56,8 @@ install_roles() {
   return "$status"
 }
 
-# quietly LOG COMMAND...: shows the command's output on a terminal; otherwise keeps it in LOG and shows
-# the end of it only when the command fails.
+# quietly LOG COMMAND...: shows the command's output on a terminal; otherwise keeps it in LOG and
+# shows its first errors only when the command fails.
 quietly() {
   local log=$1 status=0
   shift
@@ -65,7 +66,10 @@ quietly() {
   else
     "$@" >"$log" 2>&1 </dev/null || status=$?
     # The first error matters most: ninja goes on with other jobs after it.
-    [ "$status" -eq 0 ] || { grep -v '^\[[0-9]*/[0-9]*\] ' "$log" | head -n 80 >&2; say "whole output: $log"; }
+    if [ "$status" -ne 0 ]; then
+      grep -v '^\[[0-9]*/[0-9]*\] ' "$log" | head -n 80 >&2
+      say "whole output: $log"
+    fi
   fi
   return "$status"
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "sim/core/check.h"
+#include "sim/core/text.h"
 #include "tools/console.h"
 
 namespace busbw::tools {
@@ -28,7 +29,27 @@ std::string format_line(const std::vector<Column>& columns, const std::vector<st
   return line;
 }
 
+/// "12.5", "100 Gb/s", "-": what lines up at the right.
+bool is_number(const std::string& cell) {
+  const std::vector<std::string_view> words = split_blanks(cell);
+  return cell == "-" ||
+         (!words.empty() && words.size() <= 2 && parse_number(words.front()).has_value());
+}
+
 }  // namespace
+
+std::vector<Column> numbers_right(const std::vector<std::string>& titles,
+                                  const std::vector<std::vector<std::string>>& rows) {
+  std::vector<Column> columns;
+  for (std::size_t i = 0; i < titles.size(); ++i) {
+    const bool numbers =
+        !rows.empty() && std::all_of(rows.begin(), rows.end(), [i](const auto& row) {
+          return i < row.size() && is_number(row[i]);
+        });
+    columns.push_back({titles[i], numbers ? Align::kRight : Align::kLeft});
+  }
+  return columns;
+}
 
 std::string format_table(const std::vector<Column>& columns,
                          const std::vector<std::vector<std::string>>& rows, bool colour) {

@@ -12,6 +12,11 @@ struct Column {
   Align align = Align::kLeft;
 };
 
+/// Columns with these titles; those that hold only numbers, with a unit or not, or "-", to the
+/// right.
+std::vector<Column> numbers_right(const std::vector<std::string>& titles,
+                                  const std::vector<std::vector<std::string>>& rows);
+
 /// One line for the titles (bold when `colour`), one a row; no blanks at line ends. Widths count
 /// code points of UTF-8. CHECKs that every row has one cell a column.
 std::string format_table(const std::vector<Column>& columns,

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Prints what tools/test found: each failure with its output, reasons of skips, and the last line.
 
-Reads a folder: *.xml, the JUnit files that ctest writes (CMake 3.25), and steps.tsv (name, pass|fail|skip,
-text) for steps without tests of their own. The last line is `N passed, N failed`, followed by
+Reads a folder: *.xml, the JUnit files that ctest writes (CMake 3.25), and steps.tsv (name,
+pass|fail|skip, text) for steps without tests of their own. The last line is `N passed, N failed`,
+followed by
 `, N skipped` when there are any. Exit status 1 when something failed or nothing was run.
 """
 import collections
@@ -74,7 +75,8 @@ def report(outcomes, out):
         lines = outcome.text.splitlines()
         if len(lines) > LONGEST_OUTPUT_LINES:
             half = LONGEST_OUTPUT_LINES // 2
-            lines = lines[:half] + [f'... {len(lines) - 2 * half} lines left out ...'] + lines[-half:]
+            cut = f'... {len(lines) - 2 * half} lines left out ...'
+            lines = lines[:half] + [cut] + lines[-half:]
         for line in lines:
             out.write(f'  {line}\n')
     reasons = collections.Counter(skip_reason(outcome) for outcome in skipped)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""House rules that a compiler does not check. Prints `file:line: error: ...`; exit status 1 on any error.
+"""House rules that a compiler does not check. Prints `file:line: error: ...`, exits 1 on any error.
 
-Each rule is a function from a File to (line, message) pairs and has its own test on a few lines in
-tests/tools/tidy_test.py. A banned name is reported with what to use instead. An exemption stands in
-EXEMPT with its reason. The rules read text, not syntax: clang-tidy (tools/clang-tidy) does the rest.
+Each rule is a function from a File to (line, rule, message) triples and has its own test on a few
+lines in tests/tools/tidy_test.py. A banned name is reported with what to use instead. An exemption
+stands in EXEMPT with its reason. The rules read text, not syntax: tools/clang-tidy does the rest.
 
 Usage: tidy.py [ROOT]
 """
@@ -85,7 +85,8 @@ BANS = [
     Ban('endl', r'\bstd::endl\b', r"'\n'"),
     Ban('print', r'\bstd::(cout|cerr|clog)\b|\b(printf|puts|fprintf)\s*\(|\bfmt::print\b',
         'return the text; tools print it', DETERMINISTIC),
-    Ban('assert', r'(?<![\w:])assert\s*\(|#\s*include\s*<c?assert(\.h)?>', 'CHECK of sim/core/check.h'),
+    Ban('assert', r'(?<![\w:])assert\s*\(|#\s*include\s*<c?assert(\.h)?>',
+        'CHECK of sim/core/check.h'),
     Ban('number', r'\bstd::sto[a-z]+\b|\b(atoi|atol|atoll|atof|strtod|sscanf)\s*\(',
         'parse_integer or parse_number of sim/core/text.h'),
     Ban('exit', r'(?<![\w.>])(std::)?(exit|quick_exit|abort|terminate)\s*\(',
@@ -117,16 +118,19 @@ def banned_names(file):
         return
     lines = code_without_comments(file)
     for ban in BANS:
-        if not file.path.startswith(ban.within) or (ban.not_in and file.path.startswith(ban.not_in)):
+        banned = file.path.startswith(ban.within) and not (
+            ban.not_in and file.path.startswith(ban.not_in))
+        if not banned:
             continue
         for number, line in enumerate(lines, 1):
             match = re.search(ban.pattern, line)
             if match:
-                yield number, ban.rule, f"'{match.group(0).strip()}' is banned here; use {ban.instead}"
+                yield number, ban.rule, \
+                    f"'{match.group(0).strip()}' is banned here; use {ban.instead}"
 
 
 def line_length(file):
-    """Lines of at most 100 columns; prose (.md), data and lines that hold one long address may be longer."""
+    """Lines of at most 100 columns; prose, data and lines of one long address may be longer."""
     if file.suffix not in CODE | {'.py', '.sh', '.cmake'}:
         return
     for number, line in enumerate(file.lines, 1):
@@ -167,7 +171,8 @@ def functions(file):
             inside = any(kind in ('function', 'other') for kind, _, _ in stack)
             if CONTAINER.match(head) and '(' not in re.sub(r'alignas\([^)]*\)', '', head):
                 kind = 'container'
-            elif not inside and '(' in head and ('=' not in head.split('(')[0] or 'operator' in head):
+            elif not inside and '(' in head and (
+                    '=' not in head.split('(')[0] or 'operator' in head):
                 kind = 'function'
             else:
                 kind = 'other'
@@ -197,7 +202,8 @@ def header_comment(file):
     marks = {'.h': '//', '.cpp': '//', '.cu': '//', '.py': '"""', '.sh': '#', '.yaml': '#'}
     mark = marks.get(file.suffix)
     if mark and not first.startswith(mark):
-        yield 1, 'header-comment', f"the file must open with a comment ({mark}) that says what it is"
+        yield 1, 'header-comment', \
+            f"the file must open with a comment ({mark}) that says what it is"
     if file.suffix == '.h' and '\n#pragma once\n' not in file.text:
         yield 1, 'pragma-once', "a header needs '#pragma once'"
 
@@ -264,11 +270,12 @@ def missing_readmes(root):
     """Top folders without a README."""
     for folder in ('sim', 'models', 'topologies', 'scenarios', 'real', 'tests', 'tools', 'docs'):
         if not (root / folder / 'README.md').exists():
-            yield f'{folder}/README.md:1: error: missing: what belongs here, what does not, read first'
+            yield (f'{folder}/README.md:1: error: missing: '
+                   'what belongs here, what does not, read first')
 
 
 def project_files(root):
-    """Paths of the text files of the project, relative to `root`, without what is built or fetched."""
+    """Paths of the text files of the project, relative to `root`, without what is built."""
     for path in sorted(root.rglob('*')):
         name = path.relative_to(root).as_posix()
         if name.startswith(('build/', '.git/', '.cache/')) or '__pycache__' in name:

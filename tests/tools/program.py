@@ -8,7 +8,7 @@ SOURCE = pathlib.Path(os.environ['BUSBW_SOURCE_DIR'])
 
 
 def run(*arguments, cwd=None, env=None, program=PROGRAM):
-    """Runs `busbw arguments` without a terminal; stdout, stderr and returncode are in the result."""
+    """Runs `busbw arguments` without a terminal; stdout, stderr, returncode are in the result."""
     variables = {name: value for name, value in os.environ.items() if name != 'BUSBW_DATA'}
     variables.update(env or {})
     return subprocess.run([program, *arguments], cwd=cwd, env=variables, capture_output=True,

@@ -14,7 +14,8 @@ endif()
 
 add_library(busbw_flags INTERFACE)
 # -ffp-contract=off: the same sums on every x86-64 level and compiler (no fma for a*b+c).
-target_compile_options(busbw_flags INTERFACE -Wall -Wextra -Wpedantic -Wconversion -ffp-contract=off)
+target_compile_options(busbw_flags INTERFACE
+  -Wall -Wextra -Wpedantic -Wconversion -ffp-contract=off)
 if(BUSBW_WERROR)
   target_compile_options(busbw_flags INTERFACE -Werror)
 endif()

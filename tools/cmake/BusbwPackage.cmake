@@ -1,4 +1,5 @@
-# The .deb: `cpack -G DEB` in a build tree. Its Depends are the runtime packages of tools/packages.txt;
+# The .deb: `cpack -G DEB` in a build tree. Its Depends are the runtime packages of
+# tools/packages.txt;
 # a test compares them with the libraries that the program really needs.
 file(STRINGS ${PROJECT_SOURCE_DIR}/tools/packages.txt lines REGEX "^runtime ")
 set(depends "")
