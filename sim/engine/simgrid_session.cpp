@@ -42,10 +42,24 @@ std::unique_ptr<simgrid::s4u::Engine> create_instance() {
   return std::make_unique<simgrid::s4u::Engine>(&count, arguments.data());
 }
 
+// Engine::run() seals the platform of the first instance of a process and of no other (a static
+// flag). A sealed platform takes no new links, and the first engine must not differ from the next
+// ones, so an instance that nobody uses takes the seal.
+void spend_the_seal() {
+  static const bool spent = [] {
+    const std::unique_ptr<simgrid::s4u::Engine> instance = create_instance();
+    simgrid::s4u::create_empty_zone("sealed");
+    instance->seal_platform();
+    return true;
+  }();
+  static_cast<void>(spent);
+}
+
 }  // namespace
 
 SimGridSession::SimGridSession() {
   CHECK(!session_alive, "two engines at once: destroy the first one, SimGrid has global state");
+  spend_the_seal();
   simgrid_ = create_instance();
   session_alive = true;
 }
