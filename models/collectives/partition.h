@@ -36,8 +36,15 @@ class Partition {
   [[nodiscard]] std::int64_t chunk_size(std::int64_t rest, std::int64_t chunks) const {
     return rest >= chunk_ * chunks ? chunk_ : align_up(divide_up(rest, chunks), unit_);
   }
+  /// Loops of `chunks` chunks that `part` takes.
+  [[nodiscard]] std::int64_t loops(Piece part, std::int64_t chunks) const {
+    return divide_up(part.size, chunk_ * chunks);
+  }
   /// Slice `slice` of `piece`; later slices may be empty.
   [[nodiscard]] Piece slice(Piece piece, std::int32_t slice) const {
+    if (slices_ == 1) {
+      return piece;
+    }
     const std::int64_t size = align_up(divide_up(piece.size, slices_), unit_);
     const std::int64_t from = std::min(piece.size, size * slice);
     return {piece.begin + from, std::min(size, piece.size - from)};

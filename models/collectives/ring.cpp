@@ -15,6 +15,7 @@ std::vector<Step> walk_part(RingWalk walk, Piece part, std::int64_t ranks,
                             const Partition& partition) {
   std::vector<Share> shares(static_cast<std::size_t>(ranks));
   const std::int64_t end = part.begin + part.size;
+  walk.reserve(partition.loops(part, ranks));
   std::int32_t chunk = 0;
   for (std::int64_t at = part.begin; at < end;) {
     const std::int64_t size = partition.chunk_size(end - at, ranks);

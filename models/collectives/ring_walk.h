@@ -31,6 +31,10 @@ class RingWalk {
   RingWalk(const RingOrder& ring, const Settings& settings, const Partition& partition,
            SlotRing slots);
 
+  /// Makes room for so many loops of reduce-scatter and all-gather: a schedule may be large.
+  void reserve(std::int64_t loops) {
+    steps_.reserve(static_cast<std::size_t>(loops * (5 * count_ - 4) * partition_.slices()));
+  }
   /// Starts a loop over `shares`, one per position.
   void begin_loop(const std::vector<Share>& shares);
   /// n-1 steps: the sum of share `position` ends here; with `pass_sum` it is sent on at once.

@@ -59,6 +59,13 @@ class TreeLanes {
     }
   }
 
+  /// Makes room for so many chunks.
+  void reserve(std::int64_t chunks) {
+    const auto count = static_cast<std::size_t>(chunks);
+    const std::size_t children = node_.children.size();
+    up_.reserve(count * (2 * children + (node_.parent ? 1 : children + 1)));
+    down_.reserve(node_.parent ? count * (children + 1) : 0);
+  }
   void add_chunk(Piece piece, std::int32_t chunk) {
     piece_ = piece;
     chunk_ = chunk;
@@ -136,6 +143,7 @@ Schedule tree_all_reduce(const Shape& shape, const Options& options) {
       TreeLanes lanes(node, partition, options.slots, &scratch);
       const Piece part = partition.channel_part(channel);
       const std::int64_t end = part.begin + part.size;
+      lanes.reserve(partition.loops(part, 1));
       std::int32_t chunk = 0;
       for (std::int64_t at = part.begin; at < end;) {
         const Piece piece = chunk_of(at, partition.chunk_size(end - at, 1), 0, end);
