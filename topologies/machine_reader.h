@@ -46,6 +46,7 @@ class MachineReader {
   std::optional<LinkMatrix> read_matrix(MappingReader& nvlink);
   void read_nics();
   void read_nic(const YamlNode& node);
+  std::optional<Bandwidth> read_infiniband(MappingReader& reader, const MachineNic& nic);
   void read_nic_rates(MappingReader& reader, MachineNic& nic, const NicModel* model);
   void read_nic_link_layer(MappingReader& reader, MachineNic& nic, const NicModel* model);
   void read_nic_place(MappingReader& reader, MachineNic& nic, const NicModel* model);

@@ -9,6 +9,8 @@ namespace {
 
 constexpr std::int64_t kMaxNvLinks = 64;
 constexpr std::int64_t kMaxPorts = 8;
+constexpr std::int64_t kMaxLanes = 12;  // of an InfiniBand port
+constexpr std::int64_t kUsualLanes = 4;
 
 }  // namespace
 
@@ -193,22 +195,55 @@ void MachineReader::read_nic(const YamlNode& node) {
   machine_.nics.push_back(std::move(nic));
 }
 
+std::optional<Bandwidth> MachineReader::read_infiniband(MappingReader& reader,
+                                                        const MachineNic& nic) {
+  const std::optional<std::string> name = reader.text("infiniband");
+  const std::optional<std::int64_t> lanes = reader.integer("lanes", 1, kMaxLanes);
+  if (!name) {
+    if (lanes && !reader.has("infiniband")) {
+      reader.problem("lanes", "'lanes' needs 'infiniband'");
+    }
+    return std::nullopt;
+  }
+  const InfiniBandRate* rate = catalog_.infiniband_rate(*name);
+  if (rate == nullptr) {
+    reader.problem("infiniband", unknown("InfiniBand rate", *name, catalog_.infiniband));
+    return std::nullopt;
+  }
+  if (lanes && std::find(rate->lanes.begin(), rate->lanes.end(), *lanes) == rate->lanes.end()) {
+    std::vector<std::string> allowed;
+    for (const std::int32_t width : rate->lanes) {
+      allowed.push_back(std::to_string(width));
+    }
+    reader.problem("lanes", fmt::format("{} lanes of {}; allowed: {}", *lanes, rate->name,
+                                        join(allowed, ", ")));
+    return std::nullopt;
+  }
+  if (reader.has("rate")) {
+    reader.problem("rate", fmt::format("NIC '{}' has a rate and an InfiniBand rate", nic.name));
+  }
+  return rate->data * lanes.value_or(kUsualLanes);
+}
+
 void MachineReader::read_nic_rates(MappingReader& reader, MachineNic& nic, const NicModel* model) {
-  const std::optional<Bandwidth> rate = reader.bandwidth("rate");
+  const std::optional<Bandwidth> written = reader.bandwidth("rate");
+  const std::optional<Bandwidth> infiniband = read_infiniband(reader, nic);
+  const std::optional<Bandwidth> rate = written ? written : infiniband;
+  const std::string key = written ? "rate" : "infiniband";
   if (rate) {
     nic.rate = *rate;
   } else if (model != nullptr) {
     nic.rate = model->port_rate;
-  } else if (!reader.has("rate") && nic.model.empty()) {
+  } else if (!reader.has("rate") && !reader.has("infiniband") && nic.model.empty()) {
     problems_.add(reader.where(), fmt::format("NIC '{}' has neither a model nor a rate", nic.name));
   }
-  if (rate && *rate <= Bandwidth()) {
+  if (written && *written <= Bandwidth()) {
     reader.problem("rate", fmt::format("rate of NIC '{}' is 0", nic.name));
   }
   if (rate && model != nullptr && *rate > model->port_rate) {
     reader.problem(
-        "rate", fmt::format("rate {} of NIC '{}' is above the port rate {} of '{}'",
-                            to_string(*rate), nic.name, to_string(model->port_rate), model->name));
+        key, fmt::format("rate {} of NIC '{}' is above the port rate {} of '{}'", to_string(*rate),
+                         nic.name, to_string(model->port_rate), model->name));
   }
   nic.send_rate = reader.bandwidth("send_rate");
   if (nic.send_rate && *nic.send_rate <= Bandwidth()) {
@@ -230,7 +265,14 @@ void MachineReader::read_nic_link_layer(MappingReader& reader, MachineNic& nic,
                                         const NicModel* model) {
   const std::vector<std::string> names = {"infiniband", "ethernet"};
   const std::optional<std::string> chosen = reader.choice("link_layer", names);
-  if (chosen) {
+  if (reader.has("infiniband")) {
+    nic.link_layer = NicLinkLayer::kInfiniBand;
+    if (chosen && *chosen != names.front()) {
+      reader.problem("link_layer",
+                     fmt::format("NIC '{}' has an InfiniBand rate, but the link layer '{}'",
+                                 nic.name, *chosen));
+    }
+  } else if (chosen) {
     nic.link_layer = *chosen == "infiniband" ? NicLinkLayer::kInfiniBand : NicLinkLayer::kEthernet;
   } else if (model != nullptr && model->link_layers.size() == 1) {
     nic.link_layer = model->link_layers.front();

@@ -45,7 +45,8 @@ pcie:
     - {name: pcie1, attach: pcie0, generation: 3, uplink_lanes: 8}
 nics:
   - {name: eth0, model: Ether, attach: cpu1}
-  - {name: mlx5_0, netdev: rdma0, model: MT4123, link_layer: infiniband, rate: 100 Gb/s, attach: pcie1}
+  - {name: mlx5_0, netdev: rdma0, model: MT4123, link_layer: infiniband, rate: 100 Gb/s,
+     attach: pcie1}
   - {name: veth0, attach: virtual, rate: 100 Gb/s, send_rate: 1 Gb/s, reported_speed: 10 Gb/s}
 )";
 
@@ -99,6 +100,20 @@ TEST(Machine, NicsTakeTheirModelsNumbersUnlessSaid) {
   EXPECT_EQ(veth.send_rate, Bandwidth::gigabits_per_second(1));
   EXPECT_EQ(veth.reported_speed, Bandwidth::gigabits_per_second(10));
   EXPECT_FALSE(veth.rdma);
+}
+
+/// FDR is 14.0625 Gb/s a lane with 64b/66b: four lanes carry 600/11 = 54.545454545 Gb/s of data.
+TEST(Machine, InfiniBandRatesAreDataRates) {
+  Problems problems;
+  const Machine machine = read(
+      "name: a\ngpus: {model: Plain, count: 1}\ncpus: {model: Xeon}\npcie: {generation: 4}\nnics:\n"
+      "  - {name: a, attach: cpu0, model: HCA, infiniband: FDR, reported_speed: 56 Gb/s}\n"
+      "  - {name: b, attach: cpu0, model: HCA, infiniband: HDR, lanes: 2}\n",
+      problems);
+  ASSERT_TRUE(problems.empty()) << problems.all().front().message;
+  EXPECT_EQ(machine.nics[0].rate, Bandwidth::bits_per_second(54'545'454'544));
+  EXPECT_EQ(machine.nics[0].link_layer, NicLinkLayer::kInfiniBand);
+  EXPECT_EQ(machine.nics[1].rate, Bandwidth::gigabits_per_second(100));
 }
 
 TEST(Machine, GpusSpreadInBlocksByDefault) {
@@ -216,6 +231,17 @@ TEST(MachineProblems, Nics) {
             "m.yaml:6:57: error: send_rate 2 Gb/s of NIC 'a' is above its rate 1 Gb/s");
   EXPECT_EQ(nic("name: a, attach: cpu0, model: Ether, ports: 2"),
             "m.yaml:6:50: error: NIC 'a' uses 2 ports, but 'Ether' has 1");
+  const std::string hca = "name: a, attach: cpu0, model: HCA, ";
+  EXPECT_EQ(nic(hca + "infiniband: FRD"),
+            "m.yaml:6:53: error: unknown InfiniBand rate 'FRD'; did you mean 'FDR'?");
+  EXPECT_EQ(nic(hca + "infiniband: FDR, lanes: 3"),
+            "m.yaml:6:65: error: 3 lanes of FDR; allowed: 1, 4, 8, 12");
+  EXPECT_EQ(nic(hca + "infiniband: FDR, lanes: 8, rate: 50 Gb/s"),
+            "m.yaml:6:74: error: NIC 'a' has a rate and an InfiniBand rate");
+  EXPECT_EQ(nic(hca + "infiniband: HDR, link_layer: ethernet"),
+            "m.yaml:6:70: error: NIC 'a' has an InfiniBand rate, but the link layer 'ethernet'");
+  EXPECT_EQ(nic(hca + "link_layer: ethernet, lanes: 4"),
+            "m.yaml:6:70: error: 'lanes' needs 'infiniband'");
   EXPECT_EQ(nic("name: gpu0, attach: cpu0, model: Ether"),
             "m.yaml:6:12: error: second element of the name 'gpu0'");
   EXPECT_EQ(nic("name: a/b, attach: cpu0, model: Ether"),
@@ -303,7 +329,8 @@ TEST(MachineFormat, EveryKeyIsDocumented) {
        {"name",       "title",          "source",     "model",  "sockets",    "numa_nodes",
         "generation", "switches",       "count",      "attach", "pcie_lanes", "peer_to_peer",
         "wiring",     "links_per_pair", "links",      "matrix", "netdev",     "rate",
-        "send_rate",  "reported_speed", "link_layer", "rdma",   "ports",      "pcie_generation"}) {
+        "send_rate",  "reported_speed", "infiniband", "lanes",  "link_layer", "rdma",
+        "ports",      "pcie_generation"}) {
     EXPECT_NE(page.find("| `" + std::string(key) + "` |"), std::string::npos) << key;
   }
 }
