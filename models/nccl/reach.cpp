@@ -97,37 +97,41 @@ Reach reach(const Inventory& from, const Inventory& to, const ChosenInterface& t
 ConnectVerdict judge(ConnectResult result, const ChosenInterface& target, Version version) {
   const std::string peer = to_string(target.address) + "<port>";
   const bool uniform = version >= kUniformRetry;
-  const auto failed = [&](const std::string& text) {
-    return fmt::format("socketStartConnect: {} to {} failed : {}", uniform ? "connect" : "Connect",
-                       peer, text);
-  };
-  const auto exhausted = [&](const std::string& text) {
+  const std::string function = version >= Version{2, 30, 0} ? "ncclOsSocket" : "socket";
+  const auto exhausted = [&](const char* step, const char* text) {
     return fmt::format(
-        "socketPollConnect: connect to {} returned {}, exceeded error retry count after 35 "
-        "attempts",
-        peer, text);
+        "{}{}: connect to {} returned {}, exceeded error retry count after 35 attempts", function,
+        step, peer, text);
   };
   switch (result) {
     case ConnectResult::kOk:
       break;
     case ConnectResult::kRefused:
-      if (uniform)
-        return {false, exhausted("Connection refused"), "34 retries over 59.5 s, then an error"};
-      return {false, "socketPollConnect: exceeded retries (20000)",
+      if (uniform) {
+        return {false, exhausted("StartConnect", "Connection refused"),
+                "34 retries over 59.5 s, then an error"};
+      }
+      return {false, "socketStartConnect: exceeded retries (20000)",
               "20000 retries over about 20 s, then an error"};
     case ConnectResult::kTimedOut:
-      if (uniform)
-        return {false, exhausted("Connection timed out"),
+      if (uniform) {
+        return {false, exhausted("PollConnect", "Connection timed out"),
                 "34 retries over 59.5 s and the kernel's own time, then an error"};
+      }
       return {false, "socketPollConnect: exceeded timeouts (3)",
               "3 time-outs of the kernel, then an error"};
     case ConnectResult::kNoRouteToHost:
-      if (uniform)
-        return {false, exhausted("No route to host"),
+      if (uniform) {
+        return {false, exhausted("PollConnect", "No route to host"),
                 "34 retries over 59.5 s and the kernel's own time, then an error"};
-      return {true, failed("No route to host"), ""};
+      }
+      return {true,
+              fmt::format("socketStartConnect: Connect to {} failed : No route to host", peer), ""};
     case ConnectResult::kNetworkUnreachable:
-      return {true, failed("Network is unreachable"), ""};
+      return {true,
+              fmt::format("{}StartConnect: {} to {} failed : Network is unreachable", function,
+                          uniform ? "connect" : "Connect", peer),
+              ""};
   }
   return {};
 }

@@ -24,6 +24,7 @@ constexpr const char* kSocketSource = "NCCL 2.18 to 2.30, src/misc/socket.cc";
 constexpr Version kBootstrapSpelling{2, 24, 0};
 constexpr Version kSubnetMissSilent{2, 24, 0};
 constexpr Version kMismatchCheck{2, 30, 0};
+constexpr Version kUniformChecks{2, 24, 0};
 
 /// What a host decided, with the parts that only reachability needs.
 struct HostState {
@@ -148,7 +149,8 @@ class Selector {
       return true;
     if (root_->loopback)
       return true;  // the whole of 127.0.0.0/8 is local
-    warn(host, "Call to bind failed : Cannot assign requested address");
+    warn(host, fmt::format("Call to bind failed{}: Cannot assign requested address",
+                           input_.version < kUniformChecks ? " " : ""));
     reason(host, "bootstrap.comm_id_not_local",
            fmt::format("rank 0 listens on the address of NCCL_COMM_ID, and {} is no address of {}",
                        to_string(*root_), host.host),
