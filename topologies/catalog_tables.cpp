@@ -15,24 +15,14 @@ namespace {
 
 constexpr std::int32_t kNormalWidth = 4;  // lanes of an ordinary InfiniBand port
 
-/// At most two decimals, no trailing zeros: 54.55, 13.5, 200.
-std::string number(double value) {
-  std::string text = fmt::format("{:.2f}", value);
-  text.erase(text.find_last_not_of('0') + 1);
-  if (text.back() == '.') {
-    text.pop_back();
-  }
-  return text;
-}
-
 std::string gigabits(Bandwidth rate) {
-  return number(rate.as_gigabits_per_second());
+  return table_number(rate.as_gigabits_per_second());
 }
 std::string gigabytes(Bandwidth rate) {
-  return number(rate.as_gigabytes_per_second());
+  return table_number(rate.as_gigabytes_per_second());
 }
 std::string microseconds(Duration time) {
-  return number(time.as_us());
+  return table_number(time.as_us());
 }
 
 bool has_lanes(const InfiniBandRate& rate, std::int32_t lanes) {
@@ -62,6 +52,15 @@ std::string joined_aliases(const std::vector<std::string>& aliases) {
 }
 
 }  // namespace
+
+std::string table_number(double value) {
+  std::string text = fmt::format("{:.2f}", value);
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.back() == '.') {
+    text.pop_back();
+  }
+  return text;
+}
 
 CatalogTable infiniband_table(const Catalog& catalog) {
   CatalogTable table;
@@ -125,7 +124,7 @@ CatalogTable pcie_table(const Catalog& catalog) {
   for (const PcieGeneration& generation : catalog.pcie) {
     std::vector<std::string> row = {
         generation.name, std::to_string(generation.year),
-        number(static_cast<double>(generation.megatransfers) / 1000),
+        table_number(static_cast<double>(generation.megatransfers) / 1000),
         fmt::format("{}b/{}b", generation.encoding.numerator, generation.encoding.denominator)};
     for (const std::int32_t lanes : {1, 2, 4, 8, 16}) {
       row.push_back(gigabytes(pcie_bandwidth(generation, lanes)));

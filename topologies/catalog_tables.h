@@ -17,6 +17,9 @@ struct CatalogTable {
   std::vector<std::vector<std::string>> rows;
 };
 
+/// How numbers stand in these tables: at most two decimals, no trailing zeros: 54.55, 13.5, 200.
+std::string table_number(double value);
+
 /// One row a generation: signalling and data rate of a lane, data rate by width, nearest Ethernet
 /// rate beside 4x.
 CatalogTable infiniband_table(const Catalog& catalog);

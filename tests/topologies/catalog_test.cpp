@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/core/text.h"
-#include "topologies/catalog_tables.h"
+#include "sim/core/yaml.h"
 
 namespace busbw::topologies {
 namespace {
@@ -250,81 +250,6 @@ TEST(Catalog, SwitchesByHand) {
   EXPECT_EQ(shipped().network_switch("SB7800")->latency, Duration::nanoseconds(90));
 }
 
-const std::vector<std::string>* row_of(const CatalogTable& table, const std::string& name) {
-  for (const std::vector<std::string>& row : table.rows) {
-    if (row.front() == name) {
-      return &row;
-    }
-  }
-  return nullptr;
-}
-
-std::string cell(const CatalogTable& table, const std::string& name, const std::string& column) {
-  const std::vector<std::string>* row = row_of(table, name);
-  for (std::size_t i = 0; row != nullptr && i < table.header.size(); i++) {
-    if (table.header[i] == column) {
-      return row->at(i);
-    }
-  }
-  return "no such cell";
-}
-
-TEST(CatalogTables, InfiniBandSideBySideWithEthernet) {
-  const CatalogTable table = infiniband_table(shipped());
-  EXPECT_EQ(cell(table, "SDR", "4x signalling Gb/s"), "10");
-  EXPECT_EQ(cell(table, "SDR", "4x data Gb/s"), "8");
-  EXPECT_EQ(cell(table, "DDR", "4x data Gb/s"), "16");
-  EXPECT_EQ(cell(table, "QDR", "4x data Gb/s"), "32");
-  EXPECT_EQ(cell(table, "FDR", "4x data Gb/s"), "54.55");
-  EXPECT_EQ(cell(table, "EDR", "4x data Gb/s"), "100");
-  EXPECT_EQ(cell(table, "EDR", "1x data Gb/s"), "25");
-  EXPECT_EQ(cell(table, "EDR", "2x data Gb/s"), "-");
-  EXPECT_EQ(cell(table, "EDR", "12x data Gb/s"), "300");
-  EXPECT_EQ(cell(table, "HDR", "2x data Gb/s"), "100");  // HDR100
-  EXPECT_EQ(cell(table, "HDR", "4x data Gb/s"), "200");
-  EXPECT_EQ(cell(table, "NDR", "4x data Gb/s"), "400");
-  EXPECT_EQ(cell(table, "NDR", "4x GB/s"), "50");
-  EXPECT_EQ(cell(table, "NDR", "Ethernet beside 4x"), "400GbE");
-  EXPECT_EQ(cell(table, "XDR", "4x data Gb/s"), "800");
-  EXPECT_EQ(cell(ethernet_table(shipped()), "100GbE", "InfiniBand 4x of this rate"), "EDR");
-}
-
-// About 1 us by RDMA against 5 to 10 us by TCP for the same 400 Gb/s.
-TEST(CatalogTables, LatencyOfNdrAgainst400GbE) {
-  EXPECT_EQ(shipped().infiniband_rate("NDR")->latency, Duration::microseconds(1));
-  const Duration tcp = shipped().ethernet_rate("400GbE")->latency;
-  EXPECT_GE(tcp, Duration::microseconds(5));
-  EXPECT_LE(tcp, Duration::microseconds(10));
-}
-
-TEST(CatalogTables, PcieAndNvLink) {
-  const CatalogTable pcie = pcie_table(shipped());
-  EXPECT_EQ(cell(pcie, "Gen3", "x16 GB/s"), "15.75");
-  EXPECT_EQ(cell(pcie, "Gen4", "x16 GB/s"), "31.51");
-  EXPECT_EQ(cell(pcie, "Gen5", "x16 GB/s"), "63.02");
-  EXPECT_EQ(cell(pcie, "Gen5", "x16 payload GB/s"), "57.61");  // 63.02 x 32/35
-  EXPECT_EQ(cell(pcie, "Gen1", "x1 GB/s"), "0.25");
-  const CatalogTable nvlink = nvlink_table(shipped());
-  EXPECT_EQ(cell(nvlink, "NVLink4", "GB/s one way"), "450");
-  EXPECT_EQ(cell(nvlink, "NVLink4", "GB/s both ways"), "900");
-  EXPECT_EQ(cell(nvlink, "NVLink5", "GB/s both ways"), "1800");
-}
-
-TEST(CatalogTables, EveryRowHasACellForEachColumn) {
-  std::vector<CatalogTable> tables = rate_tables(shipped());
-  EXPECT_EQ(tables.size(), 4U);
-  tables.push_back(gpu_table(shipped()));
-  tables.push_back(nic_table(shipped()));
-  for (const CatalogTable& table : tables) {
-    EXPECT_FALSE(table.rows.empty()) << table.title;
-    for (const std::vector<std::string>& row : table.rows) {
-      EXPECT_EQ(row.size(), table.header.size()) << table.title << ": " << row.front();
-    }
-  }
-  EXPECT_EQ(cell(gpu_table(shipped()), "H100-SXM5-80GB", "NVLink"), "NVLink4 x18");
-  EXPECT_EQ(cell(nic_table(shipped()), "ConnectX-6", "PCIe"), "Gen4 x16");
-}
-
 // A copy of the shipped catalogue in which single files are replaced.
 class BadCatalog : public testing::Test {
  protected:
@@ -367,6 +292,30 @@ class BadCatalog : public testing::Test {
 
 TEST_F(BadCatalog, UnchangedCopyHasNoProblem) {
   EXPECT_EQ(problems(), "");
+}
+
+// docs/formats/catalog.md: its example is read, and it names every key that the shipped files use.
+TEST_F(BadCatalog, DocumentedExampleIsReadAndEveryKeyIsDocumented) {
+  const std::string page = read_file(std::string(BUSBW_SOURCE_DIR) + "/docs/formats/catalog.md");
+  const std::string fence = "```yaml\n";
+  const std::size_t start = page.find(fence);
+  ASSERT_NE(start, std::string::npos);
+  const std::size_t end = page.find("```", start + fence.size());
+  write("infiniband.yaml", page.substr(start + fence.size(), end - start - fence.size()));
+  EXPECT_EQ(problems(), "");
+  for (const fs::directory_entry& entry : fs::directory_iterator(kDirectory)) {
+    Problems found;
+    if (!entry.is_regular_file()) {
+      continue;
+    }
+    const YamlNode root = load_yaml(entry.path().string(), found);
+    EXPECT_NE(page.find(entry.path().filename().string()), std::string::npos);
+    for (const YamlNode& record : root.entries().front().value.elements()) {
+      for (const YamlNode::Entry& field : record.entries()) {
+        EXPECT_NE(page.find("`" + field.key + "`"), std::string::npos) << field.key;
+      }
+    }
+  }
 }
 
 TEST_F(BadCatalog, ProblemsOfAllFilesAtOnce) {
