@@ -284,7 +284,11 @@ std::string explain(const YAML::Exception& error, std::string_view text) {
       return "tabs are not allowed in the indentation";
     }
   }
-  return fmt::format("bad YAML: {}", lower(error.msg));
+  const std::string_view escape = "unknown escape character: ";  // the character comes last
+  if (error.msg.rfind(escape, 0) == 0) {
+    return fmt::format("bad YAML: unknown escape '\\{}'", error.msg.substr(escape.size()));
+  }
+  return fmt::format("bad YAML: {}", error.msg);
 }
 
 }  // namespace

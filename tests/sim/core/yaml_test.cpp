@@ -159,12 +159,12 @@ TEST(Yaml, AfterAProblemTheRestIsStillThere) {
 TEST(Yaml, SyntaxErrorsNameTheirPlaceAndGiveANullWithoutOne) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"a: b: c\n", "1:5: error: bad YAML: illegal map value"},
-      {"a: 'x", "1:6: error: bad YAML: illegal eof in scalar"},
+      {"a: 'x", "1:6: error: bad YAML: illegal EOF in scalar"},
       {"a: [1, 2\nb: 3\n", "2:2: error: bad YAML: end of sequence flow not found"},
       {"a: {b: 1\n", "2:1: error: bad YAML: end of map flow not found"},
       {"a: [1]]\n", "1:7: error: bad YAML: illegal flow end"},
       {"a: @x\n", "1:4: error: bad YAML: unknown token"},
-      {"a: \"\\q\"\n", "1:7: error: bad YAML: unknown escape character: q"},
+      {"a: \"\\q\"\n", "1:7: error: bad YAML: unknown escape '\\q'"},
       {"a: *b\n", "1:4: error: bad YAML: the referenced anchor is not defined"},
       {"a:\n\tb: 1\n", "2:3: error: tabs are not allowed in the indentation"},
       {"a:\n  b: 1\n\tc: 2\n", "3:1: error: tabs are not allowed in the indentation"},
