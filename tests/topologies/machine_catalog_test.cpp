@@ -71,12 +71,16 @@ struct Shape {
 // DGX-1V: GPU 0 and 1 share one NVLink 2 (25 GB/s). NVSwitch hosts: all links of a GPU, 6 x 25, 12
 // x 25, 18 x 25 and 18 x 50 GB/s. A100 x4: four links a pair, 100 GB/s.
 TEST(MachineCatalog, ShapesByHand) {
-  const std::vector<Shape> shapes = {
-      {"dgx-1v", 8, 25, 4},         {"dgx-2", 16, 150, 8},       {"dgx-a100", 8, 300, 8},
-      {"dgx-a100-80gb", 8, 300, 8}, {"a100-40gb-x4", 4, 100, 1}, {"dgx-h100", 8, 450, 8},
-      {"dgx-h200", 8, 450, 8},      {"dgx-b200", 8, 900, 8},     {"gb200-tray", 4, 900, 4},
-      {"l40s-x8", 8, 0, 2},         {"rtx4090-x8", 8, 0, 1},     {"h200-vm-x1", 1, 0, 0},
-      {"h200-vm-x2", 2, 450, 0},    {"h200-vm-x4", 4, 450, 0}};
+  const std::vector<Shape> shapes = {{"dgx-1v", 8, 25, 4},        {"dgx-2", 16, 150, 8},
+                                     {"dgx-a100", 8, 300, 8},     {"dgx-a100-80gb", 8, 300, 8},
+                                     {"a100-40gb-x4", 4, 100, 1}, {"dgx-h100", 8, 450, 8},
+                                     {"dgx-h200", 8, 450, 8},     {"dgx-b200", 8, 900, 8},
+                                     {"gb200-tray", 4, 900, 4},   {"l40s-x8", 8, 0, 2},
+                                     {"rtx4090-x8", 8, 0, 1},     {"aws-p4d", 8, 300, 4},
+                                     {"azure-ndv4", 8, 300, 8},   {"azure-ndv5", 8, 450, 8},
+                                     {"perlmutter", 4, 100, 4},   {"leonardo-booster", 4, 100, 4},
+                                     {"h200-vm-x1", 1, 0, 0},     {"h200-vm-x2", 2, 450, 0},
+                                     {"h200-vm-x4", 4, 450, 0}};
   std::set<std::string> listed;
   for (const Shape& shape : shapes) {
     listed.insert(shape.name);
