@@ -54,7 +54,7 @@ std::string joined_aliases(const std::vector<std::string>& aliases) {
 }  // namespace
 
 std::string table_number(double value) {
-  std::string text = fmt::format("{:.2f}", value);
+  std::string text = fmt::format("{:.3f}", value);
   text.erase(text.find_last_not_of('0') + 1);
   if (text.back() == '.') {
     text.pop_back();

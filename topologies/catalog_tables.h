@@ -17,7 +17,7 @@ struct CatalogTable {
   std::vector<std::vector<std::string>> rows;
 };
 
-/// How numbers stand in these tables: at most two decimals, no trailing zeros: 54.55, 13.5, 200.
+/// How numbers stand in these tables: at most three decimals, no trailing zeros: 54.545, 13.5, 200.
 std::string table_number(double value);
 
 /// One row a generation: signalling and data rate of a lane, data rate by width, nearest Ethernet

@@ -46,7 +46,7 @@ TEST(CatalogTables, InfiniBandSideBySideWithEthernet) {
   EXPECT_EQ(cell(table, "SDR", "4x data Gb/s"), "8");
   EXPECT_EQ(cell(table, "DDR", "4x data Gb/s"), "16");
   EXPECT_EQ(cell(table, "QDR", "4x data Gb/s"), "32");
-  EXPECT_EQ(cell(table, "FDR", "4x data Gb/s"), "54.55");
+  EXPECT_EQ(cell(table, "FDR", "4x data Gb/s"), "54.545");
   EXPECT_EQ(cell(table, "EDR", "4x data Gb/s"), "100");
   EXPECT_EQ(cell(table, "EDR", "1x data Gb/s"), "25");
   EXPECT_EQ(cell(table, "EDR", "2x data Gb/s"), "-");
@@ -56,6 +56,7 @@ TEST(CatalogTables, InfiniBandSideBySideWithEthernet) {
   EXPECT_EQ(cell(table, "NDR", "4x data Gb/s"), "400");
   EXPECT_EQ(cell(table, "NDR", "4x GB/s"), "50");
   EXPECT_EQ(cell(table, "NDR", "Ethernet beside 4x"), "400GbE");
+  EXPECT_EQ(cell(table, "HDR", "lane signalling Gb/s"), "53.125");
   EXPECT_EQ(cell(table, "XDR", "4x data Gb/s"), "800");
   EXPECT_EQ(cell(ethernet_table(shipped()), "100GbE", "InfiniBand 4x of this rate"), "EDR");
 }
@@ -70,10 +71,10 @@ TEST(CatalogTables, LatencyOfNdrAgainst400GbE) {
 
 TEST(CatalogTables, PcieAndNvLink) {
   const CatalogTable pcie = pcie_table(shipped());
-  EXPECT_EQ(cell(pcie, "Gen3", "x16 GB/s"), "15.75");
-  EXPECT_EQ(cell(pcie, "Gen4", "x16 GB/s"), "31.51");
-  EXPECT_EQ(cell(pcie, "Gen5", "x16 GB/s"), "63.02");
-  EXPECT_EQ(cell(pcie, "Gen5", "x16 payload GB/s"), "57.61");  // 63.02 x 32/35
+  EXPECT_EQ(cell(pcie, "Gen3", "x16 GB/s"), "15.754");
+  EXPECT_EQ(cell(pcie, "Gen4", "x16 GB/s"), "31.508");
+  EXPECT_EQ(cell(pcie, "Gen5", "x16 GB/s"), "63.015");
+  EXPECT_EQ(cell(pcie, "Gen5", "x16 payload GB/s"), "57.614");  // 63.015 x 32/35
   EXPECT_EQ(cell(pcie, "Gen1", "x1 GB/s"), "0.25");
   const CatalogTable nvlink = nvlink_table(shipped());
   EXPECT_EQ(cell(nvlink, "NVLink4", "GB/s one way"), "450");

@@ -43,7 +43,7 @@ std::vector<LinkId> path_between_hosts(const BuiltCluster& built) {
 }
 
 // GPU -> PCIe switch -> ConnectX-7 -> NDR switch -> ConnectX-7 -> PCIe switch -> GPU. PCIe Gen5 x16
-// is 63.02 GB/s and 0.15 us a hop; NDR 50 GB/s. NIC to switch: NIC 0.4 + cable 0.05; on to the NIC:
+// is 63.015 GB/s and 0.15 us a hop; NDR 50 GB/s. NIC to switch: NIC 0.4 + cable 0.05; on to the NIC:
 // switch 0.15 + cable 0.05 + NIC 0.4.
 TEST(PathTable, GpuToGpuAcrossHosts) {
   const BuiltCluster built = two_dgx_h100();
@@ -57,7 +57,7 @@ TEST(PathTable, GpuToGpuAcrossHosts) {
     return text;
   };
   EXPECT_EQ(column(3), "PCIe PCIe network network PCIe PCIe ");
-  EXPECT_EQ(column(4), "63.02 63.02 50 50 63.02 63.02 ");
+  EXPECT_EQ(column(4), "63.015 63.015 50 50 63.015 63.015 ");
   EXPECT_EQ(column(5), "  * *   ");
   EXPECT_EQ(column(6), "0.15 0.15 0.45 0.6 0.15 0.15 ");
   EXPECT_EQ(column(7), "0.15 0.3 0.75 1.35 1.5 1.65 ");
