@@ -265,6 +265,8 @@ TEST(MachineProblems, CpusAndTree) {
   EXPECT_EQ(machine("model: Xeon",
                     "generation: 4, switches: [{name: s0, attach: s1}, {name: s1, attach: s0}]"),
             "m.yaml:4:53: error: PCIe switch 's0' hangs on unknown element 's1'; known: 'cpu0'");
+  EXPECT_EQ(problems_of(""), "m.yaml:1:1: error: machine must be a mapping, found nothing");
+  EXPECT_EQ(problems_of("[a]"), "m.yaml:1:1: error: machine must be a mapping, found a list");
   // One mistake is one message: what depends on the count stays silent.
   EXPECT_EQ(problems_of("name: a\ngpus: {model: Mesh, count: 0, attach: [cpu0, cpu1]}\n"
                         "nvlink: {wiring: matrix, matrix: [[0]]}\n"
