@@ -2,6 +2,7 @@
 #include "models/nccl/channel_devices.h"
 
 #include <algorithm>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -38,6 +39,72 @@ std::int64_t read_ctas(const Environment& environment, const char* name, std::in
   return value > 0 ? std::min(value, most) : fallback;
 }
 
+/// Device names joined, and what their number means.
+std::string share_text(const std::vector<NetDevice>& devices, const std::vector<std::size_t>& best,
+                       std::int64_t search) {
+  std::vector<std::string> names;
+  for (const std::size_t position : best)
+    names.push_back(devices[position].name);
+  const bool one = best.size() == 1;
+  return fmt::format(
+      "{} of {} device{} report{} the highest speed, {} Mb/s: {}; {} search channel{}, doubled to "
+      "{}",
+      best.size(), devices.size(), devices.size() == 1 ? "" : "s", one ? "s" : "",
+      devices[best.front()].speed_mbit, join(names, ", "), search, search == 1 ? "" : "s",
+      2 * search);
+}
+
+/// NCCL's search goes down to about half of the first speed, so a device nearly as fast may take a
+/// share there.
+std::optional<Reason> near_speeds(const std::vector<NetDevice>& devices, std::int64_t best) {
+  std::vector<std::string> names;
+  for (const NetDevice& device : devices) {
+    if (device.speed_mbit < best && device.speed_mbit * 100 > best * 49)
+      names.push_back(device.name);
+  }
+  if (names.empty())
+    return std::nullopt;
+  return Reason{"channels.near_speeds",
+                fmt::format("{} is nearly as fast and may take a share in NCCL's graph search, "
+                            "which is not modelled here",
+                            join(names, ", ")),
+                "NCCL 2.18 to 2.30, src/graph/search.cc"};
+}
+
+/// Cuts and raises `count` as the variables say.
+std::int64_t limited(std::int64_t count, const SelectionInput& input,
+                     std::vector<Reason>& reasons) {
+  const Environment& environment = input.environment;
+  const std::int64_t most = most_channels(input.version);
+  Limit maximum = read_limit(environment, "NCCL_MAX_NRINGS", "NCCL_MAX_NCHANNELS", most);
+  maximum.value = std::clamp<std::int64_t>(maximum.value, 1, most);
+  Limit minimum = read_limit(environment, "NCCL_MIN_NRINGS", "NCCL_MIN_NCHANNELS", 0);
+  minimum.value = std::clamp<std::int64_t>(minimum.value, 0, most);
+  const std::int64_t max_ctas = read_ctas(environment, "NCCL_MAX_CTAS", most, most);
+  const std::int64_t min_ctas =
+      std::min(read_ctas(environment, "NCCL_MIN_CTAS", 1, most), max_ctas);
+  if (max_ctas < maximum.value)
+    maximum = {max_ctas, "NCCL_MAX_CTAS"};
+  if (min_ctas > minimum.value)
+    minimum = {min_ctas, "NCCL_MIN_CTAS"};
+  if (maximum.value < count) {
+    reasons.push_back({"channels.max",
+                       fmt::format("{} cuts {} channels to {}", maximum.name, count, maximum.value),
+                       kSource});
+    count = maximum.value;
+  }
+  if (minimum.value > count) {
+    reasons.push_back(
+        {"channels.min",
+         fmt::format("{} raises {} channels to {} by repeating them{}", minimum.name, count,
+                     minimum.value,
+                     maximum.value < minimum.value ? "; the minimum beats the maximum" : ""),
+         kSource});
+    count = minimum.value;
+  }
+  return count;
+}
+
 }  // namespace
 
 int most_channels(Version version) {
@@ -67,47 +134,11 @@ ChannelPlan plan_channels(const std::vector<HostDecision>& hosts, const Selectio
   }
   const std::vector<NetDevice>& devices = hosts.front().data_devices;
   const std::vector<std::size_t> best = fastest(devices);
-  std::vector<std::string> names;
-  for (const std::size_t position : best)
-    names.push_back(devices[position].name);
-  plan.reasons.push_back(
-      {"channels.fastest",
-       fmt::format("{} of {} device{} report{} the highest speed, {} Mb/s: {}; {} search "
-                   "channel{}, doubled to {}",
-                   best.size(), devices.size(), devices.size() == 1 ? "" : "s",
-                   best.size() == 1 ? "s" : "", devices[best.front()].speed_mbit, join(names, ", "),
-                   search, search == 1 ? "" : "s", 2 * search),
-       "NCCL 2.18 to 2.30, src/graph/search.cc and connect.cc"});
-
-  const Environment& environment = input.environment;
-  Limit maximum = read_limit(environment, "NCCL_MAX_NRINGS", "NCCL_MAX_NCHANNELS", most);
-  maximum.value = std::clamp<std::int64_t>(maximum.value, 1, most);
-  Limit minimum = read_limit(environment, "NCCL_MIN_NRINGS", "NCCL_MIN_NCHANNELS", 0);
-  minimum.value = std::clamp<std::int64_t>(minimum.value, 0, most);
-  const std::int64_t max_ctas = read_ctas(environment, "NCCL_MAX_CTAS", most, most);
-  const std::int64_t min_ctas =
-      std::min(read_ctas(environment, "NCCL_MIN_CTAS", 1, most), max_ctas);
-  if (max_ctas < maximum.value)
-    maximum = {max_ctas, "NCCL_MAX_CTAS"};
-  if (min_ctas > minimum.value)
-    minimum = {min_ctas, min_ctas > 1 ? "NCCL_MIN_CTAS" : ""};
-
-  std::int64_t count = std::min(2 * search, most);
-  if (maximum.value < count) {
-    plan.reasons.push_back(
-        {"channels.max",
-         fmt::format("{} cuts {} channels to {}", maximum.name, count, maximum.value), kSource});
-    count = maximum.value;
-  }
-  if (minimum.value > count) {
-    plan.reasons.push_back(
-        {"channels.min",
-         fmt::format("{} raises {} channels to {} by repeating them{}", minimum.name, count,
-                     minimum.value,
-                     maximum.value < minimum.value ? "; the minimum beats the maximum" : ""),
-         kSource});
-    count = minimum.value;
-  }
+  plan.reasons.push_back({"channels.fastest", share_text(devices, best, search),
+                          "NCCL 2.18 to 2.30, src/graph/search.cc and connect.cc"});
+  if (const auto near = near_speeds(devices, devices[best.front()].speed_mbit))
+    plan.reasons.push_back(*near);
+  const std::int64_t count = limited(2 * search, input, plan.reasons);
   plan.search_channels = static_cast<int>(search);
   for (std::int64_t c = 0; c < count; ++c) {
     const std::size_t position = best[static_cast<std::size_t>(c % search)];

@@ -41,6 +41,11 @@ class Selector {
 
   Decision run() {
     decision_.warnings = environment_warnings(input_.environment, input_.version);
+    if (input_.version < kOldest || input_.version > kNewest) {
+      decision_.warnings.push_back(fmt::format(
+          "NCCL {} was not examined, the rules of {} are used", to_string(input_.version),
+          to_string(input_.version < kOldest ? kOldest : kNewest)));
+    }
     decision_.hosts.resize(input_.hosts.size());
     states_.resize(input_.hosts.size());
     for (std::size_t i = 0; i < input_.hosts.size(); ++i)

@@ -278,6 +278,24 @@ TEST(Channels, UnknownSpeedCountsAsTenGigabit) {
   EXPECT_EQ(channel_map(decision), (std::vector<int>{0, 0}));  // the 1 Gb/s interface is left out
 }
 
+TEST(Channels, NearSpeedsAreTold) {
+  SelectionInput input = the_case(k228);
+  for (Inventory& host : input.hosts)
+    host.interfaces[1].speed_mbit = 50'000;
+  EXPECT_TRUE(has_reason(select(input).reasons, "channels.near_speeds"));
+  for (Inventory& host : input.hosts)
+    host.interfaces[1].speed_mbit = 40'000;
+  EXPECT_FALSE(has_reason(select(input).reasons, "channels.near_speeds"));
+}
+
+TEST(Case, UnexaminedReleasesAreTold) {
+  EXPECT_EQ(select(the_case(Version{2, 31, 0})).warnings,
+            std::vector<std::string>{"NCCL 2.31.0 was not examined, the rules of 2.30.7 are used"});
+  EXPECT_EQ(select(the_case(Version{2, 14, 3})).warnings,
+            std::vector<std::string>{"NCCL 2.14.3 was not examined, the rules of 2.18.1 are used"});
+  EXPECT_TRUE(select(the_case(k218)).warnings.empty());
+}
+
 TEST(Log, LinesByRelease) {
   SelectionInput input = the_case(k218);
   input.environment["NCCL_SOCKET_IFNAME"] = "eth0";
