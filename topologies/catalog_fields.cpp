@@ -14,6 +14,10 @@ namespace {
 
 constexpr std::int64_t kFirstYear = 1980;
 constexpr std::int64_t kLastYear = 2100;
+// Far above any hardware, and small enough that rate x lanes and sums of latencies fit in 64 bits.
+constexpr Bandwidth kLargestRate = Bandwidth::gigabits_per_second(1'000'000);
+constexpr Duration kLongestLatency = Duration::seconds(1);
+constexpr std::int64_t kLargestTerm = 1'000'000;  // of a fraction
 
 /// A required text of `key` that is not blank.
 std::string filled_text(MappingReader& reader, std::string_view key) {
@@ -49,8 +53,9 @@ Bandwidth positive_bandwidth(MappingReader& reader, std::string_view key) {
     return reader.required_bandwidth(key);  // says that it is missing
   }
   const std::optional<Bandwidth> rate = reader.bandwidth(key);
-  if (rate && rate->bps() <= 0) {
-    wrong(reader, key, "more than 0", to_string(*rate));
+  if (rate && (rate->bps() <= 0 || *rate > kLargestRate)) {
+    wrong(reader, key, "more than 0 and at most " + to_string(kLargestRate), to_string(*rate));
+    return Bandwidth();
   }
   return rate.value_or(Bandwidth());
 }
@@ -60,8 +65,9 @@ Duration positive_duration(MappingReader& reader, std::string_view key) {
     return reader.required_duration(key);
   }
   const std::optional<Duration> time = reader.duration(key);
-  if (time && time->ps() <= 0) {
-    wrong(reader, key, "more than 0", to_string(*time));
+  if (time && (time->ps() <= 0 || *time > kLongestLatency)) {
+    wrong(reader, key, "more than 0 and at most " + to_string(kLongestLatency), to_string(*time));
+    return Duration();
   }
   return time.value_or(Duration());
 }
@@ -90,11 +96,15 @@ std::optional<Ratio> share(MappingReader& reader, std::string_view key) {
   if (parts.size() == 2) {
     const std::optional<std::int64_t> numerator = parse_integer(parts[0]);
     const std::optional<std::int64_t> denominator = parse_integer(parts[1]);
-    if (numerator && denominator && *numerator > 0 && *numerator <= *denominator) {
+    if (numerator && denominator && *numerator > 0 && *numerator <= *denominator &&
+        *denominator <= kLargestTerm) {
       return Ratio{*numerator, *denominator};
     }
   }
-  wrong(reader, key, "a fraction above 0 and at most 1 such as 64/66", *text);
+  wrong(reader, key,
+        fmt::format("a fraction such as 64/66, above 0 and at most 1, its terms at most {}",
+                    kLargestTerm),
+        *text);
   return std::nullopt;
 }
 

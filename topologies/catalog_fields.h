@@ -22,7 +22,7 @@ void wrong(MappingReader& reader, std::string_view key, const std::string& must_
 std::int32_t whole(MappingReader& reader, std::string_view key, std::int64_t min, std::int64_t max);
 std::int32_t year(MappingReader& reader);
 
-// Required and more than 0.
+// Required and more than 0; rates up to 1 Pb/s, latencies up to 1 s.
 Bandwidth positive_bandwidth(MappingReader& reader, std::string_view key);
 Duration positive_duration(MappingReader& reader, std::string_view key);
 Bytes positive_bytes(MappingReader& reader, std::string_view key);

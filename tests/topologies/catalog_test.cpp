@@ -345,7 +345,8 @@ TEST_F(BadCatalog, ProblemsOfAllFilesAtOnce) {
             "coding = 25 Gb/s, found '26 Gb/s'\n"
             "infiniband.yaml:8:12: error: 'lanes' in InfiniBand rate 'EDR' must be whole numbers "
             "from 1 to 64, ascending, found '1'\n"
-            "infiniband.yaml:9:14: error: 'latency' in InfiniBand rate 'EDR' must be more than 0, "
+            "infiniband.yaml:9:14: error: 'latency' in InfiniBand rate 'EDR' must be more than 0 "
+            "and at most 1 s, "
             "found '0 ps'\n"
             "cpus.yaml:3:13: error: 'vendor' in CPU 'Odd' must be 'GenuineIntel', 'AuthenticAMD', "
             "'arm64' or 'ppc64le', found 'GenuineIntl'; did you mean 'GenuineIntel'?\n"
@@ -368,6 +369,30 @@ TEST_F(BadCatalog, NamesAndAliasesMayNotRepeat) {
   EXPECT_EQ(problems(),
             "switches.yaml:3:12: error: name 'uno' is used already at line 2; names and aliases "
             "must differ\n");
+}
+
+// What would overflow 64 bits further on is refused, not computed with.
+TEST_F(BadCatalog, AbsurdNumbers) {
+  write("ethernet.yaml",
+        "ethernet:\n"
+        "  - name: huge\n"
+        "    year: 2024\n"
+        "    rate: 9000000 Tb/s\n"
+        "    lanes: 64\n"
+        "    signalling: 0 Gb/s\n"
+        "    encoding: none\n"
+        "    coding: 1000001/1000001\n"
+        "    latency: 2 s\n"
+        "    source: x\n");
+  EXPECT_EQ(problems(),
+            "ethernet.yaml:4:11: error: 'rate' in Ethernet rate 'huge' must be more than 0 and at "
+            "most 1000 Tb/s, found '9000000 Tb/s'\n"
+            "ethernet.yaml:6:17: error: 'signalling' in Ethernet rate 'huge' must be more than 0 "
+            "and at most 1000 Tb/s, found '0 bit/s'\n"
+            "ethernet.yaml:8:13: error: 'coding' in Ethernet rate 'huge' must be a fraction such "
+            "as 64/66, above 0 and at most 1, its terms at most 1000000, found '1000001/1000001'\n"
+            "ethernet.yaml:9:14: error: 'latency' in Ethernet rate 'huge' must be more than 0 and "
+            "at most 1 s, found '2 s'\n");
 }
 
 TEST_F(BadCatalog, GpuOfUnknownGenerations) {
