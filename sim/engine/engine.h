@@ -69,7 +69,8 @@ class Engine {
   /// Calls back after `delay` >= 0 (at the same instant, later in order, for 0).
   virtual void after(Duration delay, TimerCallback callback) = 0;
   [[nodiscard]] virtual SimTime now() const = 0;
-  /// Runs until nothing is left to happen. May be called again after more was started.
+  /// Runs until nothing is left to happen. May be called again after more was started. What a
+  /// callback throws comes out of here; the engine can then only be destroyed.
   virtual void run() = 0;
   [[nodiscard]] virtual LinkUsage usage(LinkId link) const = 0;
   /// Events delivered so far (flow ends and timers): a measure of work.

@@ -10,6 +10,7 @@
 // Several microseconds of true time are therefore off by less than 1 ps an event.
 #include <algorithm>
 #include <cmath>
+#include <exception>
 #include <limits>
 #include <utility>
 
@@ -68,7 +69,7 @@ class ReferenceEngine final : public Engine {
   FlowId start_flow(FlowSpec spec, FlowCallback on_end) override;
   void after(Duration delay, TimerCallback callback) override;
   [[nodiscard]] SimTime now() const override { return SimTime::picoseconds(now_ps_); }
-  void run() override { session_.simgrid().run(); }
+  void run() override;
   [[nodiscard]] LinkUsage usage(LinkId link) const override;
   [[nodiscard]] std::int64_t event_count() const override { return event_count_; }
 
@@ -119,13 +120,14 @@ class ReferenceEngine final : public Engine {
   void start_comm(EventQueue::Handle h);
   void leave_links(EventQueue::Handle h);
   void comm_ended(EventQueue::Handle h, bool well);
+  void on_timer(std::int64_t time_ps);
   void deliver_until(std::int64_t time_ps);
   void deliver(EventQueue::Handle h);
   void end_flow(EventQueue::Handle h, FlowEnd end);
   [[nodiscard]] std::int64_t clock_ps() const;
 
   static void on_completion(const s4u::Activity& activity);
-  static ReferenceEngine* alive;  // whom SimGrid's process-wide signal reports to
+  static ReferenceEngine* alive_;  // whom SimGrid's process-wide signal reports to
 
   SimGridSession session_;
   PathZone* zone_ = nullptr;
@@ -143,9 +145,10 @@ class ReferenceEngine final : public Engine {
   std::int64_t next_sequence_ = 0;
   FlowId next_flow_ = 0;
   std::int64_t event_count_ = 0;
+  std::exception_ptr failure_;  // what a callback threw
 };
 
-ReferenceEngine* ReferenceEngine::alive = nullptr;
+ReferenceEngine* ReferenceEngine::alive_ = nullptr;
 
 ReferenceEngine::ReferenceEngine() {
   zone_ = new PathZone;  // SimGrid deletes it with its root zone
@@ -164,11 +167,11 @@ ReferenceEngine::ReferenceEngine() {
     return true;
   }();
   static_cast<void>(registered);
-  alive = this;
+  alive_ = this;
 }
 
 ReferenceEngine::~ReferenceEngine() {
-  alive = nullptr;
+  alive_ = nullptr;
 }
 
 LinkId ReferenceEngine::add_link(std::string name, Bandwidth capacity) {
@@ -290,7 +293,7 @@ void ReferenceEngine::wait(EventQueue::Handle h, std::int64_t time_ps) {
 
 void ReferenceEngine::set_timer(double date, std::int64_t time_ps) {
   simgrid::kernel::timer::Timer::set(std::max(date, s4u::Engine::get_clock()),
-                                     [this, time_ps] { deliver_until(time_ps); });
+                                     [this, time_ps] { on_timer(time_ps); });
 }
 
 bool ReferenceEngine::has_unreported_ends() const {
@@ -356,11 +359,11 @@ void ReferenceEngine::leave_links(EventQueue::Handle h) {
 }
 
 void ReferenceEngine::on_completion(const s4u::Activity& activity) {
-  if (alive != nullptr) {  // every activity here is a Comm of this engine
+  if (alive_ != nullptr) {  // every activity here is a Comm of this engine
     const auto h =
         reinterpret_cast<std::intptr_t>(static_cast<const s4u::Comm&>(activity).get_data<void>());
-    alive->comm_ended(static_cast<EventQueue::Handle>(h),
-                      activity.get_state() == s4u::Activity::State::FINISHED);
+    alive_->comm_ended(static_cast<EventQueue::Handle>(h),
+                       activity.get_state() == s4u::Activity::State::FINISHED);
   }
 }
 
@@ -369,6 +372,24 @@ void ReferenceEngine::comm_ended(EventQueue::Handle h, bool well) {
   if (slot(h).state == State::kMoving) {
     slot(h).state = well ? State::kArrived : State::kFailed;
     wait(h, clock_ps());
+  }
+}
+
+void ReferenceEngine::run() {
+  session_.simgrid().run();
+  if (failure_ != nullptr) {
+    std::rethrow_exception(failure_);
+  }
+}
+
+void ReferenceEngine::on_timer(std::int64_t time_ps) {
+  if (failure_ != nullptr) {
+    return;  // SimGrid can't be stopped: let it run dry
+  }
+  try {
+    deliver_until(time_ps);
+  } catch (...) {  // SimGrid's timers don't clean up behind an exception: carry it around them
+    failure_ = std::current_exception();
   }
 }
 

@@ -40,6 +40,7 @@ struct Outcome {
 struct Spice {
   bool changes = false;
   bool downs = false;
+  int scale = 1;  // multiplies links and flows
 };
 
 PlannedFlow draw_flow(Random& random, int index, int links) {
@@ -74,13 +75,13 @@ PlannedFlow draw_flow(Random& random, int index, int links) {
 Plan draw_plan(std::uint64_t seed, Spice spice) {
   Random random(seed);
   Plan plan;
-  const int links = static_cast<int>(random.between(1, 24));
+  const int links = spice.scale * static_cast<int>(random.between(1, 24));
   for (int link = 0; link < links; ++link) {
     plan.capacities.push_back(random.chance(1, 3)
                                   ? gbps(100)
                                   : Bandwidth::megabits_per_second(random.between(5'000, 400'000)));
   }
-  const int flows = static_cast<int>(random.between(2, 60));
+  const int flows = spice.scale * static_cast<int>(random.between(2, 60));
   for (int flow = 0; flow < flows; ++flow) {
     plan.flows.push_back(draw_flow(random, flow, links));
   }
@@ -193,17 +194,21 @@ TEST(Agreement, ArrivalsOverTime) {
 }
 
 TEST(Agreement, CapacityChangesUnderWay) {
-  expect_agreement(1001, 120, {true, false});
+  expect_agreement(1001, 120, {true, false, 1});
 }
 
 TEST(Agreement, LinksThatFailAndComeBack) {
-  expect_agreement(2001, 120, {true, true});
+  expect_agreement(2001, 120, {true, true, 1});
+}
+
+TEST(Agreement, LargeNetworks) {
+  expect_agreement(5001, 8, {true, true, 8});
 }
 
 TEST(Agreement, SameRunTwiceIsTheSameToThePicosecond) {
   for (const Kind kind : {Kind::kFluid, Kind::kReference}) {
     for (std::uint64_t seed = 3001; seed < 3031; ++seed) {
-      const Plan plan = draw_plan(seed, {true, true});
+      const Plan plan = draw_plan(seed, {true, true, 1});
       const Outcome first = play(kind, plan);
       const Outcome second = play(kind, plan);
       EXPECT_EQ(first.order, second.order) << name_of(kind) << " seed " << seed;
@@ -215,8 +220,8 @@ TEST(Agreement, SameRunTwiceIsTheSameToThePicosecond) {
 TEST(Agreement, UnrelatedTrafficChangesNothing) {
   // Plan B on links of its own beside plan A: every flow of A ends at the very picosecond.
   for (std::uint64_t seed = 4001; seed < 4031; ++seed) {
-    const Plan alone = draw_plan(seed, {true, true});
-    const Plan other = draw_plan(seed + 100, {true, true});
+    const Plan alone = draw_plan(seed, {true, true, 1});
+    const Plan other = draw_plan(seed + 100, {true, true, 1});
     Plan both = other;
     const std::int32_t links = static_cast<std::int32_t>(other.capacities.size());
     const std::size_t flows = other.flows.size();
