@@ -80,7 +80,7 @@ void require(bool holds, const std::string& property, const std::string& input) 
 
 std::vector<Fuzzer> all_fuzzers() {
   std::vector<Fuzzer> all;
-  for (const std::vector<Fuzzer>& folder : {core_fuzzers(), json_fuzzers()}) {
+  for (const std::vector<Fuzzer>& folder : {core_fuzzers(), json_fuzzers(), nccl_fuzzers()}) {
     all.insert(all.end(), folder.begin(), folder.end());
   }
   return all;
