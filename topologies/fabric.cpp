@@ -217,11 +217,24 @@ std::vector<LinkId> Fabric::links_from(NodeId id) const {
 }
 
 std::vector<LinkId> Fabric::links_between(NodeId from, NodeId to) const {
+  CHECK(from.value() >= 0 && from.index() < node_count() && to.value() >= 0 &&
+            to.index() < node_count(),
+        "{} to {} of {} nodes", from.value(), to.value(), node_count());
+  const BoostGraph& graph = graph_->graph;
   std::vector<LinkId> links;
-  for (const LinkId id : links_from(from)) {
-    if (link(id).to == to) {
-      links.push_back(id);
+  const auto add = [&](Edge edge) {
+    const Link& candidate = link(graph[edge].id);
+    if (candidate.from == from && candidate.to == to) {
+      links.push_back(graph[edge].id);
     }
+  };
+  // From the end with fewer links: a switch may have thousands, the NIC on it has a few.
+  if (boost::out_degree(vertex_of(from), graph) <= boost::in_degree(vertex_of(to), graph)) {
+    const auto [first, last] = boost::out_edges(vertex_of(from), graph);
+    std::for_each(first, last, add);
+  } else {
+    const auto [first, last] = boost::in_edges(vertex_of(to), graph);
+    std::for_each(first, last, add);
   }
   return links;
 }
@@ -233,8 +246,9 @@ std::optional<LinkId> Fabric::find_link(NodeId from, NodeId to) const {
 
 std::optional<std::vector<LinkId>> Fabric::route(NodeId from, NodeId to,
                                                  const RouteFilter& filter) const {
-  CHECK(from.index() < node_count() && to.index() < node_count(), "{} to {} of {} nodes",
-        from.value(), to.value(), node_count());
+  CHECK(from.value() >= 0 && from.index() < node_count() && to.value() >= 0 &&
+            to.index() < node_count(),
+        "{} to {} of {} nodes", from.value(), to.value(), node_count());
   std::vector<LinkId> path;
   if (from == to) {
     return path;
