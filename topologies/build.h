@@ -72,8 +72,8 @@ struct BuiltCluster {
 };
 
 /// Builds the fabric of `cluster`. CHECKs what read_machine has verified. Throws InputError with
-/// every problem when a network names a NIC that no host has, a NIC already cabled to another
-/// network, an unknown switch model, or more ports than the switch has.
+/// every problem when two networks have one name, a network names a NIC that no host has, a NIC
+/// already cabled to another network, an unknown switch model, or more ports than the switch has.
 BuiltCluster build(const Cluster& cluster, const Catalog& catalog);
 
 /// GPU to GPU of one host over NVLink alone (direct or NVSwitch, or over GPUs between when

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -51,6 +52,7 @@ class NetworkCabler {
   void cable(const Network& network);
 
  private:
+  bool check_name(const Network& network);
   std::vector<PortPlace> find_ports(const Network& network);
   void check_layer(const Network& network, const SwitchModel& model, const MachineNic& nic);
   [[nodiscard]] std::vector<std::string> known_nics() const;
@@ -60,6 +62,7 @@ class NetworkCabler {
   BuiltCluster& built_;
   Problems& problems_;
   std::map<std::string, std::string> network_of_;  // "host/nic/port" -> network
+  std::set<std::string> names_;
 };
 
 std::vector<std::string> NetworkCabler::known_nics() const {
@@ -72,6 +75,25 @@ std::vector<std::string> NetworkCabler::known_nics() const {
     }
   }
   return names;
+}
+
+bool NetworkCabler::check_name(const Network& network) {
+  // "node0" would put switches among the elements of host 0.
+  const bool like_host =
+      network.name.rfind("node", 0) == 0 && parse_integer(network.name.substr(4));
+  if (network.name.empty() || like_host || network.name.find('/') != std::string::npos) {
+    problems_.add(
+        network.where,
+        fmt::format("a network has the name '{}'; allowed: any without '/', not 'node' and "
+                    "a number",
+                    network.name));
+    return false;
+  }
+  if (!names_.insert(network.name).second) {
+    problems_.add(network.where, fmt::format("second network of the name '{}'", network.name));
+    return false;
+  }
+  return true;
 }
 
 std::vector<PortPlace> NetworkCabler::find_ports(const Network& network) {
@@ -124,6 +146,9 @@ void NetworkCabler::check_layer(const Network& network, const SwitchModel& model
 }
 
 void NetworkCabler::cable(const Network& network) {
+  if (!check_name(network)) {
+    return;
+  }
   const SwitchModel* model = nullptr;
   if (!network.switch_model.empty()) {
     model = catalog_.network_switch(network.switch_model);

@@ -330,6 +330,19 @@ TEST(BuildProblems, AllAtOnce) {
       "s.yaml:8:5: error: unknown switch model 'IB41' of network 'rdma'; did you mean 'IB40'?");
 }
 
+TEST(BuildProblems, NetworksHaveNamesOfTheirOwn) {
+  Cluster cluster = two_hosts();
+  cluster.networks[1].name = "management";
+  EXPECT_EQ(problems_of(cluster), "error: second network of the name 'management'");
+  for (const char* name : {"", "node0", "a/b"}) {
+    cluster.networks[1].name = name;
+    EXPECT_EQ(problems_of(cluster), "error: a network has the name '" + std::string(name) +
+                                        "'; allowed: any without '/', not 'node' and a number");
+  }
+  cluster.networks[1].name = "nodes";
+  EXPECT_EQ(problems_of(cluster), "");
+}
+
 TEST(BuildProblems, OneCableAPort) {
   Cluster cluster = two_hosts();
   cluster.networks[1].nics = {"mlx5_0:1", "rdma0"};
