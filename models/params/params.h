@@ -1,5 +1,5 @@
-// Parameters of transports as plain values. Numbers come from topologies/catalog files; nothing here has a default that is a
-// hardware number.
+// Parameters of transports as plain values. Numbers come from topologies/catalog files; nothing
+// here has a default that is a hardware number.
 #pragma once
 #include <string>
 

@@ -1,3 +1,4 @@
+// What a failed CHECK says.
 #include "sim/core/check.h"
 
 #include <string_view>

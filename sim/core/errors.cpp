@@ -1,3 +1,4 @@
+// Texts of the exceptions, and the order in which problems are reported.
 #include "sim/core/errors.h"
 
 #include <algorithm>

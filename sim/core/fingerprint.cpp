@@ -1,3 +1,4 @@
+// The hash of a run: FNV-1a over the events, then a final avalanche.
 #include "sim/core/fingerprint.h"
 
 #include <fmt/format.h>

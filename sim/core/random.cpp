@@ -1,3 +1,4 @@
+// xoshiro256** seeded by splitmix64, and the draws on top of them; sources in the header.
 #include "sim/core/random.h"
 
 #include "sim/core/check.h"

@@ -1,3 +1,4 @@
+// Small text helpers. Numbers are parsed without the locale.
 #include "sim/core/text.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Access to the tree of plain data.
 #include "sim/core/value.h"
 
 #include "sim/core/check.h"

@@ -68,8 +68,9 @@ void selection_records(Random& random) {
   {"name": "eth0", "address": "10.0.0.{host}/24", "ipv6_link_local": true, "shaped_gbit": 1},
   {"name": "rdma0", "address": null, "shaped_gbit": 10, "up": false}],
  "points": [{"collective": "all_reduce", "bytes": 4194304, "busbw_GBps": 0.235, "noisy": true}]}])",
-       R"([{"id": "b", "nccl_version": "2.18", "hosts": 3, "env": {"NCCL_COMM_ID": "10.0.0.1:29500"},
- "interfaces": [{"name": "eth0", "address": "10.0.0.{host}/24"}, {"name": "eth1", "address": "fd00::{host}/64"}]}])"},
+       R"([{"id": "b", "nccl_version": "2.18", "hosts": 3, "env": {
+ "NCCL_COMM_ID": "10.0.0.1:29500"}, "interfaces": [{"name": "eth0", "address": "10.0.0.{host}/24"},
+ {"name": "eth1", "address": "fd00::{host}/64"}]}])"},
       {"\"",
        ",",
        ":",

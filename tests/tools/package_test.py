@@ -1,7 +1,7 @@
 """Tests of the .deb: made with cpack from this build tree, unpacked, run from there.
 
-The Depends of the control file are the runtime packages of tools/packages.txt, and these are the packages that
-own the libraries which the program loads: nothing is missing.
+The Depends of the control file are the runtime packages of tools/packages.txt, and these own the
+libraries which the program loads: nothing is missing, nothing is superfluous.
 """
 import os
 import pathlib

@@ -1,4 +1,4 @@
-"""Tests of tools/setup.sh, tools/run and tools/test with fake package tools: nothing is installed."""
+"""Tests of tools/setup.sh, tools/run and tools/test with fake package tools; installs nothing."""
 import os
 import pathlib
 import re
@@ -40,7 +40,8 @@ class Fakes(unittest.TestCase):
     def installed(self, *names):
         """Makes dpkg-query say that exactly these packages are there."""
         cases = '|'.join(names) or 'none'
-        self.fake('dpkg-query', f'case "${{@: -1}}" in {cases}) echo -n installed;; *) exit 1;; esac')
+        self.fake('dpkg-query',
+                  f'case "${{@: -1}}" in {cases}) echo -n installed;; *) exit 1;; esac')
 
     def shell(self, script, **variables):
         """Runs `script` after sourcing setup.sh."""
@@ -75,7 +76,8 @@ class InstallRoles(Fakes):
         self.installed()
         self.assertEqual(self.shell('install_roles test', USER_ID='1000').returncode, 0)
         self.assertEqual(self.called()[0], 'sudo apt-get update')
-        self.assertRegex(self.called()[1], r'^sudo env DEBIAN_FRONTEND=noninteractive apt-get install ')
+        self.assertRegex(self.called()[1],
+                         r'^sudo env DEBIAN_FRONTEND=noninteractive apt-get install ')
 
     def test_failure_of_apt_is_reported(self):
         self.installed()

@@ -43,8 +43,8 @@ std::vector<LinkId> path_between_hosts(const BuiltCluster& built) {
 }
 
 // GPU -> PCIe switch -> ConnectX-7 -> NDR switch -> ConnectX-7 -> PCIe switch -> GPU. PCIe Gen5 x16
-// is 63.015 GB/s and 0.15 us a hop; NDR 50 GB/s. NIC to switch: NIC 0.4 + cable 0.05; on to the NIC:
-// switch 0.15 + cable 0.05 + NIC 0.4.
+// is 63.015 GB/s and 0.15 us a hop; NDR 50 GB/s. NIC to switch: NIC 0.4 + cable 0.05; on to the
+// NIC: switch 0.15 + cable 0.05 + NIC 0.4.
 TEST(PathTable, GpuToGpuAcrossHosts) {
   const BuiltCluster built = two_dgx_h100();
   const CatalogTable table = path_table(built.fabric, path_between_hosts(built));
