@@ -128,7 +128,7 @@ class HierarchicalLanes {
 };
 
 void add_rank(Schedule* schedule, const HostRanks& hosts, const Partition& partition,
-              HierarchicalLanes lanes, Lane place) {
+              HierarchicalLanes lanes, const Lane& place) {
   const auto ranks = static_cast<std::int64_t>(hosts.size() * hosts[0].size());
   const Piece part = partition.channel_part(place.channel.value());
   const std::int64_t end = part.begin + part.size;

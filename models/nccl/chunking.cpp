@@ -67,10 +67,14 @@ std::int64_t grain(Protocol protocol) {
   CHECK(false, "protocol {}", static_cast<int>(protocol));
 }
 
-/// Halves `chunk` while less than `least` chunks fall to a channel, down to `floor`.
-std::int64_t shrink(std::int64_t chunk, std::int64_t bytes_per_channel_num, std::int32_t channels,
-                    double least, std::int64_t floor) {
-  while (chunk > floor && static_cast<double>(bytes_per_channel_num / (channels * chunk)) < least) {
+/// Halves `chunk` while fewer than `least` whole chunks fall to a channel, down to `floor`.
+std::int64_t shrink(std::int64_t chunk, std::int64_t bytes, std::int32_t channels, double least,
+                    std::int64_t floor) {
+  while (chunk > floor) {
+    const std::int64_t chunks = bytes / (channels * chunk);
+    if (static_cast<double>(chunks) >= least) {
+      break;
+    }
     chunk /= 2;
   }
   return chunk;
@@ -171,7 +175,7 @@ Threads threads_of(const Call& call) {
     threshold *= call.ranks;
   }
   std::int32_t channels = call.channels;
-  const auto too_many = [&] { return call.bytes.count() < channels * threads * threshold; };
+  const auto too_many = [&] { return call.bytes.count() < threshold * channels * threads; };
   while (too_many() && channels >= 2) {
     --channels;
   }
