@@ -2,6 +2,7 @@
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -88,29 +89,66 @@ class InstallRoles(Fakes):
         self.assertEqual(self.called(), ['apt-get update'])
 
 
+# A project of nothing but tests, for the real cmake and ctest.
+SMALL_PROJECT = '''cmake_minimum_required(VERSION 3.25)
+project(small NONE)
+enable_testing()
+add_test(NAME good COMMAND ${CMAKE_COMMAND} -E true)
+add_test(NAME slow COMMAND ${CMAKE_COMMAND} -E false)
+set_tests_properties(slow PROPERTIES LABELS long)
+add_test(NAME absent COMMAND ${CMAKE_COMMAND} -E echo "no HCA here")
+set_tests_properties(absent PROPERTIES SKIP_REGULAR_EXPRESSION "no HCA")
+'''
+PRESETS = '''{"version": 4, "configurePresets": [{"name": "release", "generator": "Ninja",
+ "binaryDir": "${sourceDir}/build/release"}]}'''
+
+
 class Builds(Fakes):
+    def copy_of_scripts(self):
+        """A folder with a copy of tools/test and what it needs."""
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        copy = pathlib.Path(holder.name)
+        (copy / 'tools').mkdir()
+        for name in ('setup.sh', 'test', 'run', 'packages.txt', 'test_report.py'):
+            shutil.copy(ROOT / 'tools' / name, copy / 'tools' / name)
+        return copy
+
+    def script(self, copy, name):
+        """Runs a script of the copy, from another folder, without a terminal."""
+        env = dict(os.environ, PATH=f'{self.folder}:{os.environ["PATH"]}', CALLS=str(self.calls))
+        return subprocess.run([copy / 'tools' / name], env=env, cwd='/', capture_output=True,
+                              text=True, timeout=100, check=False, stdin=subprocess.DEVNULL)
+
+    def test_counts_of_a_small_project_twice(self):
+        self.installed(*packages('build', 'test'))
+        copy = self.copy_of_scripts()
+        (copy / 'CMakePresets.json').write_text(PRESETS, encoding='utf-8')
+        lists = copy / 'CMakeLists.txt'
+        lists.write_text(SMALL_PROJECT, encoding='utf-8')
+        for _ in range(2):  # the label `long` is left out: `slow` would fail
+            result = self.script(copy, 'test')
+            self.assertEqual((result.returncode, result.stdout),
+                             (0, 'skipped 1: no HCA here\n1 passed, 0 failed, 1 skipped\n'))
+        lists.write_text(SMALL_PROJECT + 'add_test(NAME bad COMMAND ${CMAKE_COMMAND} -E false)\n'
+                         'add_test(NAME gone COMMAND ./no-such-program)\n', encoding='utf-8')
+        result = self.script(copy, 'test')
+        self.assertEqual(result.returncode, 1)
+        self.assertEqual(result.stdout.splitlines()[-1], '1 passed, 2 failed, 1 skipped')
+        self.assertIn('failed:\n  release: bad\n  release: gone\n', result.stdout)
+
     def test_failed_build_shows_the_error_and_no_counts(self):
         self.installed(*packages('build', 'test', 'check'))
         self.fake('cmake', 'case "$*" in *--build*) echo "[1/2] cc a.cpp"; '
                            'echo "a.cpp:1:2: error: no such thing"; exit 1;; esac')
-        with tempfile.TemporaryDirectory() as folder:
-            copy = pathlib.Path(folder)
-            (copy / 'tools').mkdir()
-            for name in ('setup.sh', 'test', 'run', 'packages.txt', 'test_report.py'):
-                target = copy / 'tools' / name
-                target.write_bytes((ROOT / 'tools' / name).read_bytes())
-                target.chmod(0o755)
-            env = dict(os.environ, PATH=f'{self.folder}:{os.environ["PATH"]}',
-                       CALLS=str(self.calls))
-            for name, status in (('test', 2), ('run', 70)):
-                with self.subTest(name=name):
-                    result = subprocess.run([copy / 'tools' / name], env=env, cwd=folder,
-                                            capture_output=True, text=True, timeout=60,
-                                            check=False, stdin=subprocess.DEVNULL)
-                    self.assertEqual((result.returncode, result.stdout), (status, ''))
-                    self.assertIn('a.cpp:1:2: error: no such thing\n', result.stderr)
-                    self.assertNotIn('[1/2]', result.stderr)
-                    self.assertNotIn('passed', result.stderr)
+        copy = self.copy_of_scripts()
+        for name, status in (('test', 2), ('run', 70)):
+            with self.subTest(name=name):
+                result = self.script(copy, name)
+                self.assertEqual((result.returncode, result.stdout), (status, ''))
+                self.assertIn('a.cpp:1:2: error: no such thing\n', result.stderr)
+                self.assertNotIn('[1/2]', result.stderr)
+                self.assertNotIn('passed', result.stderr)
 
     def test_unknown_argument(self):
         result = subprocess.run([ROOT / 'tools/test', '--al'], capture_output=True, text=True,
