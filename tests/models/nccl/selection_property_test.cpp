@@ -1,4 +1,4 @@
-// Random inventories and environments: the decision never breaks its own rules. Seeded, 4000 cases.
+// Random inventories and environments: the decision never breaks its own rules. Seeded, 1500 cases.
 #include <algorithm>
 
 #include <gtest/gtest.h>
@@ -144,7 +144,7 @@ void check_decision(const SelectionInput& input, const Decision& decision) {
 TEST(SelectionProperty, RandomInputsKeepTheRules) {
   Random random(20261129);
   int ran = 0;
-  for (int i = 0; i < 4000; ++i) {
+  for (int i = 0; i < 1500; ++i) {
     const SelectionInput input = random_input(random);
     SCOPED_TRACE(i);
     const Decision decision = select(input);
@@ -154,7 +154,7 @@ TEST(SelectionProperty, RandomInputsKeepTheRules) {
     if (HasFatalFailure())
       return;
   }
-  EXPECT_GT(ran, 400);  // the cases are not all failures
+  EXPECT_GT(ran, 150);  // the cases are not all failures
 }
 
 TEST(SelectionProperty, SameInputSameDecision) {
