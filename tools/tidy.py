@@ -35,6 +35,7 @@ EXEMPT = {
 CODE = {'.h', '.cpp', '.cu'}
 TEXT = CODE | {'.py', '.sh', '.cmake', '.yaml', '.md', '.txt', '.json'}
 RAW = ('tests/data/', 'tests/golden/')  # texts of other programs, kept as they were printed
+TOP = ('sim', 'models', 'topologies', 'scenarios', 'real', 'tests', 'tools', 'docs')
 DETERMINISTIC = ('sim/', 'models/', 'topologies/', 'scenarios/')
 EVERYWHERE = ('',)
 
@@ -272,20 +273,22 @@ def dead_links(root, path, text):
 
 def missing_readmes(root):
     """Top folders without a README."""
-    for folder in ('sim', 'models', 'topologies', 'scenarios', 'real', 'tests', 'tools', 'docs'):
+    for folder in TOP:
         if not (root / folder / 'README.md').exists():
             yield (f'{folder}/README.md:1: error: missing: '
                    'what belongs here, what does not, read first')
 
 
 def project_files(root):
-    """Paths of the text files of the project, relative to `root`, without what is built."""
-    for path in sorted(root.rglob('*')):
+    """Paths of the project's text files, relative to `root`: those in TOP folders and beside them."""
+    paths = [path for path in root.iterdir() if path.is_file()]
+    for folder in TOP + ('.ci',):
+        paths += (root / folder).rglob('*')
+    for path in sorted(paths):
         name = path.relative_to(root).as_posix()
-        if name.startswith(('build/', '.git/', '.cache/')) or '__pycache__' in name:
-            continue
-        if path.is_file() and (path.suffix in TEXT or (path.suffix == '' and name != '.git')):
-            yield name
+        if path.is_file() and '__pycache__' not in name and name != '.git':
+            if path.suffix in TEXT or path.suffix == '':
+                yield name
 
 
 def main(root):

@@ -167,13 +167,14 @@ class Tree(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             self.assertEqual(len(list(tidy.missing_readmes(pathlib.Path(folder)))), 8)
 
-    def test_built_files_are_left_out(self):
+    def test_only_files_of_the_project(self):
         with tempfile.TemporaryDirectory() as folder:
             root = pathlib.Path(folder)
-            for name in ('build/release/a.cpp', 'sim/a.cpp', '.git/config.txt'):
+            for name in ('build/a.cpp', 'sim/a.cpp', '.git/config.txt', 'scratch/b.cpp'):
                 (root / name).parent.mkdir(parents=True)
                 (root / name).write_text('x', encoding='utf-8')
-            self.assertEqual(list(tidy.project_files(root)), ['sim/a.cpp'])
+            (root / 'CMakeLists.txt').write_text('x', encoding='utf-8')
+            self.assertEqual(list(tidy.project_files(root)), ['CMakeLists.txt', 'sim/a.cpp'])
 
 
 if __name__ == '__main__':
