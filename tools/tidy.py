@@ -280,7 +280,7 @@ def missing_readmes(root):
 
 
 def project_files(root):
-    """Paths of the project's text files, relative to `root`: those in TOP folders and beside them."""
+    """Paths of the project's text files, relative to `root`: in TOP folders and beside them."""
     paths = [path for path in root.iterdir() if path.is_file()]
     for folder in TOP + ('.ci',):
         paths += (root / folder).rglob('*')
