@@ -1,28 +1,99 @@
-// Parameters of transports as plain values. Numbers come from topologies/catalog files; nothing
-// here has a default that is a hardware number.
+// Parameters of transports and protocols as plain values. Every number comes from
+// topologies/catalog/transports.yaml, with its source beside it; nothing here has a default that is
+// a hardware number.
 #pragma once
+#include <array>
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
+#include "sim/core/errors.h"
 #include "sim/core/units.h"
 
 namespace busbw::params {
 
-/// A number with its origin, kept together so that reports can cite it.
+/// NCCL's protocols: how a message carries its own "ready" flags.
+enum class Protocol { kLowLatency, kLowLatency128, kSimple };
+constexpr std::size_t kProtocols = 3;
+/// NCCL's spelling: "LL", "LL128", "Simple".
+std::string to_string(Protocol protocol);
+
+/// A value per protocol.
 template <class T>
-struct Sourced {
-  T value{};
+using PerProtocol = std::array<T, kProtocols>;
+
+/// How a transport moves bytes between two ranks. Latency: from posting a message to its first byte
+/// on the first link, plus what the receiver needs to notice the last; the links' own latency comes
+/// on top.
+struct Transport {
+  PerProtocol<Duration> latency;
+  Duration per_message;                    // least gap between two messages of a connection
+  std::optional<Bandwidth> channel_limit;  // one connection (one thread block at each end)
   std::string source;
 };
 
-/// How a transport moves bytes between two ranks.
-struct Transport {
-  std::string name;             // "nvlink", "pcie-p2p", "shm", "ib", "roce", "socket"
-  Ratio efficiency;             // payload / wire on the transport's own link
-  Duration latency;             // one message, both ends, without the wire's own latency
-  Duration per_message;         // cost of each message at the sender (doorbell, system call)
-  Bandwidth per_flow_limit;     // one socket or QP; 0 = none
-  Bandwidth per_proxy_limit;    // one proxy thread, sum of its sends and receives; 0 = none
+/// TCP over a socket: what the CPU can do. Bandwidths count payload.
+struct SocketCpu {
+  Bandwidth proxy_thread;   // one proxy thread without helpers, sum of its sends and receives
+  Bandwidth socket;         // one TCP stream
+  Bandwidth helper_thread;  // one helper thread (NCCL_SOCKET_NTHREADS), one direction
+  Bandwidth connection;     // all sockets of one connection together
   std::string source;
 };
+
+/// What the packets of a network protocol add to their payload.
+struct Packet {
+  Bytes headers;         // inside the MTU (TCP: IP and TCP headers) or on top of it (RDMA)
+  Bytes wire_framing;    // around each packet on a wire: preamble, Ethernet header, FCS, gap
+  Bytes shaper_framing;  // what a traffic shaper of the kernel counts of it: the Ethernet header
+  Ratio achieved;        // share of the rate less headers that is reached in practice
+  std::string source;
+};
+
+/// What one searched channel of a tree (two channels after NCCL doubles them) moves at most, up and
+/// down together, on one, two and more hosts; for GPUs of compute capability sm and above.
+struct TreeLimit {
+  std::int32_t sm = 0;
+  Bandwidth one_host, two_hosts, more_hosts;
+};
+
+/// Payload share of the raw rate of a link inside a host.
+struct LinkShare {
+  Ratio share;
+  std::string source;
+};
+
+struct Transports {
+  PerProtocol<Duration> launch;      // from the call to the first step, and the end of the kernel
+  PerProtocol<Ratio> payload_share;  // payload / bytes moved
+  std::string launch_source;
+  Transport nvlink, pcie, shm, rdma, socket;
+  std::vector<TreeLimit> tree_limits;  // ascending sm
+  std::string tree_source;
+  SocketCpu socket_cpu;
+  Packet tcp, infiniband, roce;
+  LinkShare nvlink_share, chip_to_chip_share, pcie_share, interconnect_share, memory_share;
+};
+
+/// "0.876", "1448/1514" or "1"; nothing for other text or a value above 1 or not above 0.
+std::optional<Ratio> parse_share(std::string_view text);
+
+/// Reads directory/transports.yaml. Adds every problem of the file to `problems`.
+Transports load_transports(const std::string& directory, Problems& problems);
+
+/// What one connection of a tree (one direction of an edge on one channel) moves at most: a quarter
+/// of the searched channel, which is two channels with an up and a down direction each. `sm` below
+/// the table: its first row.
+Bandwidth tree_connection_limit(const Transports& transports, std::int32_t sm, std::int32_t hosts);
+
+/// TCP payload share of the rate of a wire at `mtu`: (mtu - headers) / (mtu + framing).
+Ratio tcp_share(const Packet& tcp, std::int64_t mtu, bool shaped);
+/// InfiniBand: path_mtu / (path_mtu + headers), times what is achieved.
+Ratio infiniband_share(const Packet& packet, std::int64_t path_mtu);
+/// RoCE v2 over Ethernet at `mtu`: the largest path MTU of 256 ... 4096 that fits, over it, its
+/// headers and framing.
+Ratio roce_share(const Packet& packet, std::int64_t mtu, bool shaped);
 
 }  // namespace busbw::params

@@ -1,0 +1,232 @@
+// Reads transports.yaml, and the payload shares that follow from header sizes.
+//
+// TCP    (mtu - 52) / (mtu + 38): IPv4 20, TCP 20 and the time stamp option 12 inside the MTU;
+// preamble
+//        8, Ethernet header 14, FCS 4 and gap 12 around it. Source: RFC 791, RFC 9293, RFC 7323,
+//        IEEE 802.3.
+// RDMA   payload / (payload + headers): InfiniBand LRH 8, BTH 12, ICRC 4, VCRC 2; RoCE v2 IPv4 20,
+// UDP 8,
+//        BTH 12, ICRC 4 in Ethernet. Source: InfiniBand Architecture Specification 1.4, volume 1.
+// The RETH of the first packet of a message (16 bytes) and acknowledgements are left out: below 0.1
+// %.
+#include "models/params/params.h"
+#include "sim/core/check.h"
+#include "sim/core/text.h"
+#include "sim/core/yaml.h"
+
+namespace busbw::params {
+namespace {
+
+constexpr const char* kSchema = "busbw.transports/1";
+constexpr std::int64_t kPathMtus[] = {4096, 2048, 1024, 512, 256};
+
+Ratio required_share(MappingReader& reader, std::string_view key) {
+  const std::string text = reader.required_text(key);
+  const std::optional<Ratio> share = parse_share(text);
+  if (!share && !text.empty()) {
+    reader.problem(key, "'" + std::string(key) + "' must be a share above 0 and not above 1 such " +
+                            "as 0.98 or 256/272, not '" + text + "'");
+  }
+  return share.value_or(Ratio{1, 1});
+}
+
+PerProtocol<Duration> read_durations(MappingReader& parent, std::string_view key) {
+  MappingReader reader(parent.required_mapping(key), "'" + std::string(key) + "'",
+                       parent.problems());
+  PerProtocol<Duration> values{reader.required_duration("LL"), reader.required_duration("LL128"),
+                               reader.required_duration("Simple")};
+  reader.finish();
+  return values;
+}
+
+Transport read_transport(MappingReader& parent, std::string_view key) {
+  MappingReader reader(parent.required_mapping(key), "transport '" + std::string(key) + "'",
+                       parent.problems());
+  Transport transport;
+  transport.latency = read_durations(reader, "latency");
+  transport.per_message = reader.required_duration("per_message");
+  transport.channel_limit = reader.bandwidth("channel_limit");
+  transport.source = reader.required_text("source");
+  reader.finish();
+  return transport;
+}
+
+void read_tree(MappingReader& parent, Transports& result) {
+  MappingReader reader(parent.required_mapping("tree_limit"), "'tree_limit'", parent.problems());
+  const YamlNode rows = reader.required_sequence("per_searched_channel");
+  result.tree_source = reader.required_text("source");
+  reader.finish();
+  if (!rows.is_sequence()) {
+    return;
+  }
+  for (const YamlNode& row : rows.elements()) {
+    MappingReader entry(row, "a row of 'tree_limit'", parent.problems());
+    TreeLimit limit;
+    limit.sm = static_cast<std::int32_t>(entry.required_integer("sm", 0, 1000));
+    limit.one_host = entry.required_bandwidth("one_host");
+    limit.two_hosts = entry.required_bandwidth("two_hosts");
+    limit.more_hosts = entry.required_bandwidth("more_hosts");
+    entry.finish();
+    if (!result.tree_limits.empty() && limit.sm <= result.tree_limits.back().sm) {
+      entry.problem("sm", "rows of 'tree_limit' must ascend by sm");
+    }
+    result.tree_limits.push_back(limit);
+  }
+  if (result.tree_limits.empty()) {
+    reader.problem("per_searched_channel", "'tree_limit' has no row");
+  }
+}
+
+SocketCpu read_socket_cpu(MappingReader& parent) {
+  MappingReader reader(parent.required_mapping("socket_cpu"), "'socket_cpu'", parent.problems());
+  SocketCpu cpu;
+  cpu.proxy_thread = reader.required_bandwidth("proxy_thread");
+  cpu.socket = reader.required_bandwidth("socket");
+  cpu.helper_thread = reader.required_bandwidth("helper_thread");
+  cpu.connection = reader.required_bandwidth("connection");
+  cpu.source = reader.required_text("source");
+  reader.finish();
+  return cpu;
+}
+
+Packet read_packet(MappingReader& parent, std::string_view key) {
+  MappingReader reader(parent.required_mapping(key), "packet '" + std::string(key) + "'",
+                       parent.problems());
+  Packet packet;
+  packet.headers = reader.required_bytes("headers");
+  packet.wire_framing = reader.required_bytes("wire_framing");
+  packet.shaper_framing = reader.required_bytes("shaper_framing");
+  packet.achieved = required_share(reader, "achieved");
+  packet.source = reader.required_text("source");
+  reader.finish();
+  return packet;
+}
+
+LinkShare read_link(MappingReader& parent, std::string_view key) {
+  MappingReader reader(parent.required_mapping(key), "link '" + std::string(key) + "'",
+                       parent.problems());
+  LinkShare link;
+  link.share = required_share(reader, "share");
+  link.source = reader.required_text("source");
+  reader.finish();
+  return link;
+}
+
+void read_protocols(MappingReader& parent, Transports& result) {
+  MappingReader reader(parent.required_mapping("protocols"), "'protocols'", parent.problems());
+  result.launch = read_durations(reader, "launch");
+  result.launch_source = reader.required_text("source");
+  MappingReader shares(reader.required_mapping("payload_share"), "'payload_share'",
+                       parent.problems());
+  result.payload_share = {required_share(shares, "LL"), required_share(shares, "LL128"),
+                          required_share(shares, "Simple")};
+  shares.finish();
+  reader.finish();
+}
+
+Ratio times(Ratio a, Ratio b) {
+  return {a.numerator * b.numerator, a.denominator * b.denominator};
+}
+
+}  // namespace
+
+std::string to_string(Protocol protocol) {
+  switch (protocol) {
+    case Protocol::kLowLatency:
+      return "LL";
+    case Protocol::kLowLatency128:
+      return "LL128";
+    case Protocol::kSimple:
+      return "Simple";
+  }
+  CHECK(false, "protocol {}", static_cast<int>(protocol));
+}
+
+std::optional<Ratio> parse_share(std::string_view text) {
+  const std::vector<std::string_view> parts = split(text, '/');
+  if (parts.size() == 2) {
+    const auto numerator = parse_integer(trim(parts[0]));
+    const auto denominator = parse_integer(trim(parts[1]));
+    if (numerator && denominator && *numerator > 0 && *numerator <= *denominator) {
+      return Ratio{*numerator, *denominator};
+    }
+    return std::nullopt;
+  }
+  const std::optional<double> number = parse_number(text);
+  if (!number || !(*number > 0) || *number > 1) {
+    return std::nullopt;
+  }
+  constexpr std::int64_t kParts = 1'000'000;
+  return Ratio{static_cast<std::int64_t>(*number * static_cast<double>(kParts) + 0.5), kParts};
+}
+
+Transports load_transports(const std::string& directory, Problems& problems) {
+  MappingReader reader(load_yaml(directory + "/transports.yaml", problems), "transports.yaml",
+                       problems);
+  Transports result;
+  reader.required_choice("schema", {kSchema});
+  read_protocols(reader, result);
+  MappingReader transports(reader.required_mapping("transports"), "'transports'", problems);
+  result.nvlink = read_transport(transports, "nvlink");
+  result.pcie = read_transport(transports, "pcie");
+  result.shm = read_transport(transports, "shm");
+  result.rdma = read_transport(transports, "rdma");
+  result.socket = read_transport(transports, "socket");
+  transports.finish();
+  read_tree(reader, result);
+  result.socket_cpu = read_socket_cpu(reader);
+  MappingReader packets(reader.required_mapping("packets"), "'packets'", problems);
+  result.tcp = read_packet(packets, "tcp");
+  result.infiniband = read_packet(packets, "infiniband");
+  result.roce = read_packet(packets, "roce");
+  packets.finish();
+  MappingReader links(reader.required_mapping("links"), "'links'", problems);
+  result.nvlink_share = read_link(links, "nvlink");
+  result.chip_to_chip_share = read_link(links, "chip_to_chip");
+  result.pcie_share = read_link(links, "pcie");
+  result.interconnect_share = read_link(links, "cpu_interconnect");
+  result.memory_share = read_link(links, "memory");
+  links.finish();
+  reader.finish();
+  return result;
+}
+
+Bandwidth tree_connection_limit(const Transports& transports, std::int32_t sm, std::int32_t hosts) {
+  CHECK(!transports.tree_limits.empty(), "no tree limits were read");
+  const TreeLimit* row = &transports.tree_limits.front();
+  for (const TreeLimit& candidate : transports.tree_limits) {
+    if (candidate.sm <= sm) {
+      row = &candidate;
+    }
+  }
+  constexpr std::int64_t kConnections = 4;  // two channels, up and down
+  return (hosts == 1   ? row->one_host
+          : hosts == 2 ? row->two_hosts
+                       : row->more_hosts) /
+         kConnections;
+}
+
+Ratio tcp_share(const Packet& tcp, std::int64_t mtu, bool shaped) {
+  const std::int64_t headers = tcp.headers.count();
+  CHECK(mtu > headers, "mtu {}", mtu);
+  const Bytes framing = shaped ? tcp.shaper_framing : tcp.wire_framing;
+  return times({mtu - headers, mtu + framing.count()}, tcp.achieved);
+}
+
+Ratio infiniband_share(const Packet& packet, std::int64_t path_mtu) {
+  return times({path_mtu, path_mtu + packet.headers.count() + packet.wire_framing.count()},
+               packet.achieved);
+}
+
+Ratio roce_share(const Packet& packet, std::int64_t mtu, bool shaped) {
+  const std::int64_t headers = packet.headers.count();
+  const Bytes framing = shaped ? packet.shaper_framing : packet.wire_framing;
+  for (const std::int64_t payload : kPathMtus) {
+    if (payload + headers <= mtu) {
+      return times({payload, payload + headers + framing.count()}, packet.achieved);
+    }
+  }
+  CHECK(false, "no path MTU fits into an Ethernet MTU of {}", mtu);
+}
+
+}  // namespace busbw::params

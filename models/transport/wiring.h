@@ -1,0 +1,97 @@
+// Turns (rank, rank, channel) into a connection of engine links: which transport, over which links
+// of the fabric, at which cost.
+//
+// Inside a host, in NCCL's order: P2P over NVLink (direct or NVSwitch), P2P over PCIe when it stays
+// below one CPU, else shared memory in the receiver's NUMA node. Between hosts: RDMA (from GPU
+// memory with GPUDirect, else through host memory) or TCP sockets (always through host memory,
+// driven by the proxy thread of each rank or by helper threads). The capacity of an engine link is
+// the raw rate of the fabric link times the payload share of the protocol that runs over it
+// (models/params).
+//
+// Left out: PXN, NVLS multicast, a second copy in the kernel's socket buffers (the CPU limit of the
+// proxy thread is far below the memory's), acknowledgements. Source of the order and of the proxy
+// threads: NCCL 2.18 to 2.30, src/transport.cc, src/transport/*.cc, src/proxy.cc.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/params/params.h"
+#include "models/transport/connection.h"
+#include "sim/core/ids.h"
+#include "sim/engine/engine.h"
+#include "topologies/build.h"
+
+namespace busbw::transport {
+
+enum class Network { kNone, kSocket, kInfiniBand, kRoce };
+
+/// The NIC port by which a host sends and receives on a channel.
+struct NetPort {
+  std::string device;    // NCCL's name of it: "eth0", "mlx5_0"
+  std::size_t nic = 0;   // index in Machine::nics
+  std::size_t port = 0;  // of the NIC, from 0
+  bool gdr = false;      // reaches GPU memory
+};
+
+struct WiringOptions {
+  params::Protocol protocol = params::Protocol::kSimple;
+  Network network = Network::kNone;
+  std::vector<std::vector<NetPort>> ports;  // [host][channel]; empty on one host
+  std::int64_t mtu = 1500;                  // of the interfaces used, for sockets and RoCE
+  std::int64_t path_mtu = 4096;             // InfiniBand
+  std::int32_t socket_threads = 0;  // helper threads a connection; 0: the proxy thread itself
+  std::int32_t sockets_per_thread = 1;
+  bool p2p = true;  // NCCL_P2P_DISABLE
+  bool shm = true;  // NCCL_SHM_DISABLE
+};
+
+/// Adds engine links when a connection first needs them. Keeps references: all arguments must
+/// outlive it.
+class Wiring {
+ public:
+  Wiring(engine::Engine& engine, const topologies::Cluster& cluster,
+         const topologies::BuiltCluster& built, const params::Transports& transports,
+         WiringOptions options);
+
+  /// Throws InputError when the two ranks cannot reach each other: NICs of different networks, P2P
+  /// and shared memory both off without a network.
+  Connection connect(RankId from, RankId to, ChannelId channel);
+
+ private:
+  struct Gpu {
+    std::size_t host = 0;
+    std::size_t local = 0;
+  };
+  using FabricPath = std::vector<topologies::LinkId>;
+
+  [[nodiscard]] Gpu gpu_of(RankId rank) const;
+  [[nodiscard]] topologies::NodeId node_of(Gpu gpu) const;
+  Connection connect_inside(RankId from, RankId to);
+  Connection connect_hosts(RankId from, RankId to, ChannelId channel);
+  [[nodiscard]] bool pcie_peers(const FabricPath& path) const;
+  [[nodiscard]] FabricPath host_route(topologies::NodeId from, topologies::NodeId to) const;
+  [[nodiscard]] FabricPath through_memory(topologies::NodeId from, topologies::NodeId to,
+                                          std::size_t host, std::size_t numa) const;
+  [[nodiscard]] FabricPath network_path(const NetPort& from, std::size_t from_host,
+                                        const NetPort& to, std::size_t to_host) const;
+  [[nodiscard]] Connection start(const params::Transport& transport, const std::string& name) const;
+  void append(Connection& connection, const FabricPath& path);
+  void append_proxy(Connection& connection, RankId rank);
+  void limit_sockets(Connection& connection);
+  engine::LinkId engine_link(topologies::LinkId link);
+  [[nodiscard]] Bandwidth payload_rate(const topologies::Link& link) const;
+  [[nodiscard]] Ratio network_share(const topologies::Link& link) const;
+
+  engine::Engine& engine_;
+  const topologies::Cluster& cluster_;
+  const topologies::BuiltCluster& built_;
+  const params::Transports& transports_;
+  WiringOptions options_;
+  std::vector<std::optional<engine::LinkId>> links_;  // by fabric link
+  std::map<RankId, engine::LinkId> proxies_;
+};
+
+}  // namespace busbw::transport
