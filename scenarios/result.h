@@ -1,0 +1,116 @@
+// What simulate() found: plain values, printed by tools as tables, JSON and CSV.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/collectives/schedule.h"
+#include "models/nccl/selection.h"
+#include "models/params/params.h"
+#include "scenarios/spec/scenario.h"
+#include "sim/core/units.h"
+
+namespace busbw::scenarios {
+
+/// The link that carried most of what it could.
+struct Bottleneck {
+  std::string link;        // name of the engine link; empty when nothing moved
+  Bandwidth capacity;      // payload rate
+  double utilization = 0;  // carried / (capacity x time), 0 to 1
+};
+
+/// One collective played with one algorithm and protocol.
+struct Run {
+  collectives::Algorithm algorithm = collectives::Algorithm::kRing;
+  params::Protocol protocol = params::Protocol::kSimple;
+  std::int32_t channels = 1;
+  Duration time;
+  Bottleneck bottleneck;
+  std::int64_t messages = 0;
+  std::optional<std::string> failure;  // a connection over a link that is down
+};
+
+/// One size: the run with the smallest time, and the others beside it.
+struct SizeResult {
+  collectives::Collective collective = collectives::Collective::kAllReduce;
+  Bytes bytes;
+  std::int64_t count = 0;  // elements
+  Run best;
+  std::vector<Run> runs;  // all candidates, in the order Tree, Ring; LL, LL128, Simple
+  double algbw_GBps = 0;
+  double busbw_GBps = 0;
+  std::optional<Duration> measured;
+  bool measured_noisy = false;
+  std::optional<double> difference_percent;  // predicted time / measured time - 1
+};
+
+struct TrainingResult {
+  std::string name;  // "" or the name of the alternative assumption
+  double samples_per_second = 0;
+  Duration step;
+  Duration compute;
+  Duration communication;          // of one sync, alone
+  Duration exposed_communication;  // of a whole step
+  double scaling_efficiency = 0;   // samples/s over ranks x samples/s of one GPU
+};
+
+/// A bound that the file names and the run missed, or met.
+struct Check {
+  std::string what;  // "outcome", "time of 1 GiB"
+  bool met = false;
+  std::string text;  // "912.4 ms, 6.9 % below the measured 980.5 ms; allowed 12 %"
+};
+
+struct VariantResult {
+  std::string name;
+  std::string title;
+  nccl::Environment environment;
+  nccl::Version version;
+  nccl::Decision decision;
+  std::string outcome;  // runs, error, hang
+  std::optional<std::string> error;
+  std::string type;                        // of the elements, for the table
+  std::vector<std::string> channel_rings;  // "0 3 2 1 4 7 6 5" per channel
+  std::vector<std::string> channel_trees;  // "1/-1/-1->0->4" per channel, of rank 0
+  std::vector<SizeResult> results;
+  std::optional<TrainingResult> training;
+  std::vector<TrainingResult> alternatives;
+  std::vector<std::string> remarks;  // facts about this run for people
+  std::vector<Check> checks;
+  std::vector<Note> notes;
+  std::optional<Measured> measured;
+};
+
+/// One variant against the first one that runs.
+struct Comparison {
+  std::string variant;
+  std::string outcome;
+  std::string network;
+  std::string devices;
+  std::optional<Bytes> bytes;  // the largest size
+  std::optional<Duration> time;
+  std::optional<double> busbw_GBps;
+  std::optional<double> speedup;  // against the base
+  std::optional<double> samples_per_second;
+  std::optional<double> scaling_efficiency;
+};
+
+struct Result {
+  std::string scenario;
+  std::string title;
+  std::string file;
+  std::string description;
+  std::string estimate;
+  std::string engine;
+  std::uint64_t seed = 0;
+  std::vector<VariantResult> variants;
+  std::vector<Comparison> comparison;
+  std::optional<Bytes> solved_bytes_per_sync;
+  std::vector<std::string> training_assumptions;
+  std::vector<std::string> training_remarks;
+  std::vector<Note> notes;
+  std::string fingerprint;
+};
+
+}  // namespace busbw::scenarios

@@ -1,0 +1,216 @@
+#include "scenarios/result_value.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "models/nccl/select_records.h"
+
+namespace busbw::scenarios {
+namespace {
+
+constexpr const char* kSchema = "busbw.run/1";
+
+template <class T>
+Value optional_value(const std::optional<T>& value) {
+  return value ? Value(*value) : Value();
+}
+
+Value texts(const std::vector<std::string>& list) {
+  Value array = Value::array();
+  for (const std::string& text : list) {
+    array.push(text);
+  }
+  return array;
+}
+
+Value decision_value(const VariantResult& variant) {
+  const nccl::Decision& decision = variant.decision;
+  const nccl::HostDecision& host = decision.hosts.front();
+  Value devices = Value::array();
+  for (const nccl::NetDevice& device : host.data_devices) {
+    devices.push(device.name);
+  }
+  Value channels = Value::array();
+  for (const nccl::ChannelDevice& channel : decision.channels) {
+    channels.push(
+        Value::object().set("channel", channel.channel).set("net_device", channel.net_device));
+  }
+  return Value::object()
+      .set("bootstrap_interface", optional_value(host.bootstrap_interface))
+      .set("network", optional_value(host.network))
+      .set("data_devices", std::move(devices))
+      .set("channels", std::move(channels))
+      .set("reasons", texts(nccl::reason_lines(decision)))
+      .set("warnings", texts(decision.warnings));
+}
+
+Value bottleneck_value(const Bottleneck& bottleneck) {
+  if (bottleneck.link.empty()) {
+    return {};
+  }
+  return Value::object()
+      .set("link", bottleneck.link)
+      .set("capacity_GBps", bottleneck.capacity.as_gigabytes_per_second())
+      .set("utilization", bottleneck.utilization);
+}
+
+Value size_value(const SizeResult& size) {
+  Value candidates = Value::array();
+  for (const Run& run : size.runs) {
+    candidates.push(Value::object()
+                        .set("algorithm", collectives::to_string(run.algorithm))
+                        .set("protocol", params::to_string(run.protocol))
+                        .set("channels", run.channels)
+                        .set("messages", run.messages)
+                        .set("time_us", run.time.as_us()));
+  }
+  Value value = Value::object();
+  value.set("collective", collectives::to_string(size.collective))
+      .set("bytes", size.bytes.count())
+      .set("count", size.count)
+      .set("algorithm", collectives::to_string(size.best.algorithm))
+      .set("protocol", params::to_string(size.best.protocol))
+      .set("channels", size.best.channels)
+      .set("time_us", size.best.time.as_us())
+      .set("algbw_GBps", size.algbw_GBps)
+      .set("busbw_GBps", size.busbw_GBps)
+      .set("bottleneck", bottleneck_value(size.best.bottleneck))
+      .set("candidates", std::move(candidates));
+  if (size.measured) {
+    value.set("measured", Value::object()
+                              .set("time_us", size.measured->as_us())
+                              .set("noisy", size.measured_noisy)
+                              .set("difference_percent", *size.difference_percent));
+  }
+  return value;
+}
+
+Value training_value(const TrainingResult& training) {
+  Value value = Value::object();
+  if (!training.name.empty()) {
+    value.set("assumption", training.name);
+  }
+  return value.set("samples_per_second", training.samples_per_second)
+      .set("step_ms", training.step.as_ms())
+      .set("compute_ms", training.compute.as_ms())
+      .set("communication_ms", training.communication.as_ms())
+      .set("exposed_communication_ms", training.exposed_communication.as_ms())
+      .set("scaling_efficiency", training.scaling_efficiency);
+}
+
+Value notes_value(const std::vector<Note>& notes) {
+  Value array = Value::array();
+  for (const Note& note : notes) {
+    array.push(
+        Value::object().set("story", note.story).set("rule", note.rule).set("source", note.source));
+  }
+  return array;
+}
+
+Value variant_value(const VariantResult& variant) {
+  Value environment = Value::object();
+  for (const auto& [name, text] : variant.environment) {
+    environment.set(name, text);
+  }
+  Value results = Value::array();
+  for (const SizeResult& size : variant.results) {
+    results.push(size_value(size));
+  }
+  Value alternatives = Value::array();
+  for (const TrainingResult& training : variant.alternatives) {
+    alternatives.push(training_value(training));
+  }
+  Value checks = Value::array();
+  for (const Check& check : variant.checks) {
+    checks.push(
+        Value::object().set("what", check.what).set("met", check.met).set("text", check.text));
+  }
+  return Value::object()
+      .set("name", variant.name)
+      .set("title", variant.title)
+      .set("environment", std::move(environment))
+      .set("nccl", nccl::to_string(variant.version))
+      .set("decision", decision_value(variant))
+      .set("outcome", variant.outcome)
+      .set("error", optional_value(variant.error))
+      .set("results", std::move(results))
+      .set("training", variant.training ? training_value(*variant.training) : Value())
+      .set("training_alternatives", std::move(alternatives))
+      .set("checks", std::move(checks))
+      .set("notes", notes_value(variant.notes));
+}
+
+Value comparison_value(const Comparison& row) {
+  return Value::object()
+      .set("variant", row.variant)
+      .set("outcome", row.outcome)
+      .set("network", row.network.empty() ? Value() : Value(row.network))
+      .set("devices", row.devices)
+      .set("bytes", row.bytes ? Value(row.bytes->count()) : Value())
+      .set("time_us", row.time ? Value(row.time->as_us()) : Value())
+      .set("busbw_GBps", optional_value(row.busbw_GBps))
+      .set("speedup", optional_value(row.speedup))
+      .set("samples_per_second", optional_value(row.samples_per_second))
+      .set("scaling_efficiency", optional_value(row.scaling_efficiency));
+}
+
+}  // namespace
+
+Value to_value(const Result& result) {
+  Value variants = Value::array();
+  for (const VariantResult& variant : result.variants) {
+    variants.push(variant_value(variant));
+  }
+  Value comparison = Value::array();
+  for (const Comparison& row : result.comparison) {
+    comparison.push(comparison_value(row));
+  }
+  return Value::object()
+      .set("schema", kSchema)
+      .set("scenario", result.scenario)
+      .set("title", result.title)
+      .set("engine", result.engine)
+      .set("seed", static_cast<std::int64_t>(result.seed))
+      .set("variants", std::move(variants))
+      .set("comparison", std::move(comparison))
+      .set("training_assumptions", texts(result.training_assumptions))
+      .set("bytes_per_sync",
+           result.solved_bytes_per_sync ? Value(result.solved_bytes_per_sync->count()) : Value())
+      .set("notes", notes_value(result.notes))
+      .set("fingerprint", result.fingerprint);
+}
+
+std::string csv_field(const std::string& text) {
+  if (text.find_first_of(",\"\n") == std::string::npos) {
+    return text;
+  }
+  std::string quoted = "\"";
+  for (const char letter : text) {
+    quoted += letter == '"' ? std::string("\"\"") : std::string(1, letter);
+  }
+  return quoted + "\"";
+}
+
+std::string to_csv(const Result& result) {
+  std::string text =
+      "variant,outcome,collective,bytes,algorithm,protocol,time_us,algbw_GBps,busbw_GBps,"
+      "bottleneck,utilization,measured_time_us\n";
+  for (const VariantResult& variant : result.variants) {
+    if (variant.results.empty()) {
+      text += fmt::format("{},{},,,,,,,,,,\n", csv_field(variant.name), variant.outcome);
+    }
+    for (const SizeResult& size : variant.results) {
+      text += fmt::format(
+          "{},{},{},{},{},{},{:.3f},{:.4f},{:.4f},{},{:.4f},{}\n", csv_field(variant.name),
+          variant.outcome, collectives::to_string(size.collective), size.bytes.count(),
+          collectives::to_string(size.best.algorithm), params::to_string(size.best.protocol),
+          size.best.time.as_us(), size.algbw_GBps, size.busbw_GBps,
+          csv_field(size.best.bottleneck.link), size.best.bottleneck.utilization,
+          size.measured ? fmt::format("{:.3f}", size.measured->as_us()) : "");
+    }
+  }
+  return text;
+}
+
+}  // namespace busbw::scenarios

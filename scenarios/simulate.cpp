@@ -1,0 +1,215 @@
+#include "scenarios/simulate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "scenarios/plan.h"
+#include "scenarios/train.h"
+#include "sim/core/quantity.h"
+#include "sim/core/text.h"
+
+namespace busbw::scenarios {
+namespace {
+
+nccl::Decision decide(const Variant& variant) {
+  nccl::SelectionInput input;
+  input.version = variant.version;
+  input.environment = variant.environment;
+  input.hosts = variant.inventories;
+  return nccl::select(input);
+}
+
+void describe_channels(const Variant& variant, VariantResult& result) {
+  const Plan plan = make_plan(variant, result.decision);
+  for (std::size_t channel = 0; channel < plan.shape.rings.size(); ++channel) {
+    result.channel_rings.push_back(ring_text(plan.shape.rings[channel]));
+    result.channel_trees.push_back(tree_text(plan.shape.trees[channel], RankId(0)));
+  }
+}
+
+void add_measured(const Variant& variant, VariantResult& result) {
+  result.measured = variant.measured;
+  if (!variant.measured) {
+    return;
+  }
+  for (SizeResult& size : result.results) {
+    for (const MeasuredPoint& point : variant.measured->points) {
+      if (point.bytes == size.bytes) {
+        size.measured = point.time;
+        size.measured_noisy = point.noisy;
+        size.difference_percent = (size.best.time.as_seconds() / point.time.as_seconds() - 1) * 100;
+      }
+    }
+  }
+}
+
+void check_measured(const Variant& variant, VariantResult& result) {
+  if (!variant.measured || !variant.measured->within_percent) {
+    return;
+  }
+  const double allowed = *variant.measured->within_percent;
+  for (const SizeResult& size : result.results) {
+    if (!size.difference_percent || size.measured_noisy || size.bytes < variant.measured->from) {
+      continue;
+    }
+    const double difference = *size.difference_percent;
+    Check check;
+    check.what = "time of " + to_string(size.bytes);
+    check.met = std::abs(difference) <= allowed;
+    check.text = fmt::format("{:.2f} ms predicted, {:.2f} ms measured: {:+.1f} %, allowed {:g} %",
+                             size.best.time.as_ms(), size.measured->as_ms(), difference, allowed);
+    result.checks.push_back(std::move(check));
+  }
+  if (variant.measured->samples_per_second && result.training) {
+    const double measured = *variant.measured->samples_per_second;
+    const double difference = (result.training->samples_per_second / measured - 1) * 100;
+    result.checks.push_back(
+        {"samples/s", std::abs(difference) <= allowed,
+         fmt::format("{:.0f} predicted, {:.0f} measured: {:+.1f} %, allowed {:g} %",
+                     result.training->samples_per_second, measured, difference, allowed)});
+  }
+}
+
+void expect_text(VariantResult& result, const char* what, const std::optional<std::string>& wanted,
+                 const std::optional<std::string>& found) {
+  if (wanted) {
+    const std::string value = found.value_or("none");
+    result.checks.push_back(
+        {what, value == *wanted, value == *wanted ? value : value + ", expected " + *wanted});
+  }
+}
+
+void check_expectations(const Variant& variant, VariantResult& result) {
+  const Expectation& expect = variant.expect;
+  const nccl::HostDecision& host = result.decision.hosts.front();
+  expect_text(result, "outcome", expect.outcome, result.outcome);
+  expect_text(result, "network", expect.network, host.network);
+  expect_text(result, "bootstrap interface", expect.bootstrap_interface, host.bootstrap_interface);
+  if (expect.data_devices) {
+    std::vector<std::string> names;
+    for (const nccl::NetDevice& device : host.data_devices) {
+      names.push_back(device.name);
+    }
+    expect_text(result, "data devices", join(*expect.data_devices, ", "), join(names, ", "));
+  }
+  if (expect.algorithm && !result.results.empty()) {
+    expect_text(result, "algorithm", expect.algorithm,
+                collectives::to_string(result.results.back().best.algorithm));
+  }
+  if (expect.error_contains) {
+    const std::string error = result.error.value_or("");
+    const bool met = error.find(*expect.error_contains) != std::string::npos;
+    result.checks.push_back(
+        {"error", met, met ? error : "'" + error + "' lacks '" + *expect.error_contains + "'"});
+  }
+}
+
+void take_failures(VariantResult& result) {
+  for (const SizeResult& size : result.results) {
+    if (size.best.failure) {
+      result.outcome = "error";
+      result.error = *size.best.failure + ": a link on its way is down";
+      result.results.clear();
+      return;
+    }
+  }
+}
+
+VariantResult run_variant(const Variant& variant, const Context& context,
+                          const SimulateOptions& options, Fingerprint& fingerprint) {
+  VariantResult result;
+  result.name = variant.name;
+  result.title = variant.title;
+  result.environment = variant.environment;
+  result.version = variant.version;
+  result.notes = variant.notes;
+  result.type = variant.workload.type;
+  result.decision = decide(variant);
+  result.outcome = nccl::to_string(result.decision.outcome);
+  result.error = result.decision.error;
+  fingerprint.add(variant.name);
+  fingerprint.add(result.outcome);
+  if (result.decision.outcome == nccl::Outcome::kRuns) {
+    describe_channels(variant, result);
+    result.results = simulate_sizes(variant, result.decision, context, options.engine, fingerprint);
+    take_failures(result);
+  }
+  add_measured(variant, result);
+  return result;
+}
+
+Comparison compare(const VariantResult& variant, const VariantResult* base) {
+  Comparison row;
+  row.variant = variant.name;
+  row.outcome = variant.outcome;
+  const nccl::HostDecision& host = variant.decision.hosts.front();
+  row.network = host.network.value_or("");
+  std::vector<std::string> used;
+  for (const nccl::ChannelDevice& channel : variant.decision.channels) {
+    for (const nccl::NetDevice& device : host.data_devices) {
+      if (device.index == channel.net_device &&
+          std::find(used.begin(), used.end(), device.name) == used.end()) {
+        used.push_back(device.name);
+      }
+    }
+  }
+  row.devices = join(used, "+");
+  if (!variant.results.empty()) {
+    const SizeResult& size = variant.results.back();
+    row.bytes = size.bytes;
+    row.time = size.best.time;
+    row.busbw_GBps = size.busbw_GBps;
+    if (base != nullptr && base->results.back().bytes == size.bytes) {
+      row.speedup = base->results.back().best.time.as_seconds() / size.best.time.as_seconds();
+    }
+  }
+  if (variant.training) {
+    row.samples_per_second = variant.training->samples_per_second;
+    row.scaling_efficiency = variant.training->scaling_efficiency;
+  }
+  return row;
+}
+
+void compare_all(Result& result) {
+  const auto runs = [](const VariantResult& variant) { return !variant.results.empty(); };
+  const auto base = std::find_if(result.variants.begin(), result.variants.end(), runs);
+  for (const VariantResult& variant : result.variants) {
+    result.comparison.push_back(compare(variant, base == result.variants.end() ? nullptr : &*base));
+  }
+}
+
+std::string name_of(engine::Kind kind) {
+  return kind == engine::Kind::kFluid ? "fluid" : "reference";
+}
+
+}  // namespace
+
+Result simulate(const Scenario& scenario, const Context& context, const SimulateOptions& options) {
+  Result result;
+  result.scenario = scenario.name;
+  result.title = scenario.title;
+  result.file = scenario.file;
+  result.description = scenario.description;
+  result.estimate = scenario.estimate;
+  result.notes = scenario.notes;
+  result.engine = name_of(options.engine);
+  result.seed = options.seed;
+  Fingerprint fingerprint;
+  fingerprint.add(static_cast<std::int64_t>(options.seed));
+  for (const Variant& variant : scenario.variants) {
+    result.variants.push_back(run_variant(variant, context, options, fingerprint));
+  }
+  train(scenario, result);
+  for (std::size_t i = 0; i < scenario.variants.size(); ++i) {
+    check_expectations(scenario.variants[i], result.variants[i]);
+    check_measured(scenario.variants[i], result.variants[i]);
+  }
+  compare_all(result);
+  result.fingerprint = fingerprint.hex();
+  return result;
+}
+
+}  // namespace busbw::scenarios

@@ -1,0 +1,283 @@
+// From what a file says to machines and inventories: NIC changes applied to each host's machine,
+// interfaces and HCAs derived from its NICs, then the file's own changes over them.
+//
+// Derived when the file lists no interfaces: lo, then one interface per NIC in the machine's order;
+// NIC i of host h (from 1) has the address 10.i.0.h/24.
+#include <algorithm>
+#include <utility>
+
+#include "scenarios/spec/draft.h"
+#include "sim/core/text.h"
+
+namespace busbw::scenarios {
+namespace {
+
+using topologies::Machine;
+using topologies::MachineNic;
+
+std::string interface_of(const MachineNic& nic) {
+  return nic.netdev.value_or(nic.name);
+}
+
+std::string on_host(const std::string& text, std::int32_t host) {
+  std::string result = text;
+  const std::size_t at = result.find("{host}");
+  if (at != std::string::npos) {
+    result.replace(at, 6, std::to_string(host + 1));
+  }
+  return result;
+}
+
+void apply_nic_patches(const Draft& draft, std::int32_t host, Machine& machine,
+                       Problems& problems) {
+  for (const NicPatch& patch : draft.nic_patches) {
+    const std::optional<std::size_t> index = machine.find_nic(patch.name);
+    if (!index) {
+      if (host == 0) {
+        std::vector<std::string> names;
+        for (const MachineNic& nic : machine.nics) {
+          names.push_back(nic.name);
+        }
+        problems.add(patch.where, "machine '" + machine.name + "' has no NIC '" + patch.name +
+                                      "'; allowed: " + quoted_list(names));
+      }
+      continue;
+    }
+    if (patch.host && *patch.host >= draft.hosts && host == 0) {
+      problems.add(patch.where, "no host " + std::to_string(*patch.host + 1) + "; there are " +
+                                    std::to_string(draft.hosts));
+    }
+    if (!patch.host || *patch.host == host) {
+      MachineNic& nic = machine.nics[*index];
+      nic.rate = patch.rate.value_or(nic.rate);
+      nic.send_rate = patch.send_rate ? patch.send_rate : nic.send_rate;
+    }
+  }
+}
+
+/// The NIC behind an interface, or nullptr (lo, docker0, a VLAN).
+const MachineNic* nic_behind(const Machine& machine, const std::string& interface) {
+  for (const MachineNic& nic : machine.nics) {
+    if (interface_of(nic) == interface) {
+      return &nic;
+    }
+  }
+  return nullptr;
+}
+
+std::optional<std::string> pci_path(const MachineNic& nic, std::size_t index) {
+  if (!nic.attach) {
+    return std::nullopt;
+  }
+  return "/sys/devices/" + *nic.attach + "/nic" + std::to_string(index);
+}
+
+std::int64_t megabits(Bandwidth rate) {
+  return rate.bps() / 1'000'000;
+}
+
+nccl::Interface from_nic(const MachineNic& nic, std::size_t index,
+                         const topologies::Catalog& catalog) {
+  nccl::Interface interface;
+  interface.name = interface_of(nic);
+  interface.speed_mbit = megabits(nic.reported_speed.value_or(nic.rate));
+  interface.wire_rate = nic.send_rate.value_or(nic.rate);
+  interface.pci_path = pci_path(nic, index);
+  if (const topologies::NicModel* model = catalog.nic(nic.model)) {
+    interface.pci_vendor = model->pci_vendor;
+  }
+  return interface;
+}
+
+void set_addresses(nccl::Interface& interface, const std::vector<std::string>& texts,
+                   std::int32_t host) {
+  interface.addresses.clear();
+  for (const std::string& text : texts) {
+    // read_interface has checked the text.
+    if (auto address = nccl::parse_address(on_host(text, host))) {
+      interface.addresses.push_back(std::move(*address));
+    }
+  }
+}
+
+void change(nccl::Interface& interface, const InterfaceDraft& draft, std::int32_t host) {
+  if (draft.addresses) {
+    set_addresses(interface, *draft.addresses, host);
+  }
+  interface.up = draft.up.value_or(interface.up);
+  interface.running = draft.carrier.value_or(interface.running) && interface.up;
+  if (draft.speed) {
+    interface.speed_mbit = megabits(*draft.speed);
+  } else if (!interface.running) {
+    interface.speed_mbit.reset();  // the kernel reports no speed without a carrier
+  }
+  interface.mtu = draft.mtu.value_or(interface.mtu);
+}
+
+nccl::Interface loopback() {
+  nccl::Interface interface;
+  interface.name = "lo";
+  interface.loopback = true;
+  interface.mtu = 65536;
+  set_addresses(interface, {"127.0.0.1/8"}, 0);
+  return interface;
+}
+
+std::vector<nccl::Interface> interfaces_of(const Draft& draft, const Machine& machine,
+                                           std::int32_t host, const topologies::Catalog& catalog,
+                                           Problems& problems) {
+  std::vector<nccl::Interface> interfaces;
+  if (!draft.interfaces) {
+    interfaces.push_back(loopback());
+    for (std::size_t i = 0; i < machine.nics.size(); ++i) {
+      interfaces.push_back(from_nic(machine.nics[i], i, catalog));
+      set_addresses(interfaces.back(), {"10." + std::to_string(i) + ".0.{host}/24"}, host);
+    }
+  } else {
+    for (const InterfaceDraft& drafted : *draft.interfaces) {
+      const MachineNic* nic = nic_behind(machine, drafted.name);
+      nccl::Interface interface;
+      if (nic != nullptr) {
+        interface = from_nic(*nic, static_cast<std::size_t>(nic - machine.nics.data()), catalog);
+      } else if (drafted.name == "lo") {
+        interface = loopback();
+      }
+      interface.name = drafted.name;
+      change(interface, drafted, host);
+      interfaces.push_back(std::move(interface));
+    }
+  }
+  for (const InterfaceDraft& patch : draft.interface_patches) {
+    const auto found =
+        std::find_if(interfaces.begin(), interfaces.end(),
+                     [&](const nccl::Interface& known) { return known.name == patch.name; });
+    if (found != interfaces.end()) {
+      change(*found, patch, host);
+    } else if (host == 0) {
+      std::vector<std::string> names;
+      for (const nccl::Interface& known : interfaces) {
+        names.push_back(known.name);
+      }
+      problems.add(patch.where,
+                   "no interface '" + patch.name + "'; allowed: " + quoted_list(names));
+    }
+  }
+  return interfaces;
+}
+
+nccl::Hca hca_of(const MachineNic& nic, std::size_t index, std::int32_t host) {
+  nccl::Hca hca;
+  hca.name = nic.name;
+  hca.model = nic.model;
+  hca.pci_path = pci_path(nic, index).value_or("");
+  hca.guid = (static_cast<std::uint64_t>(host) + 1) * 0x100 + index;
+  for (int port = 1; port <= nic.ports; ++port) {
+    nccl::HcaPort entry;
+    entry.number = port;
+    entry.link_layer = nic.link_layer == topologies::NicLinkLayer::kInfiniBand
+                           ? nccl::LinkLayer::kInfiniBand
+                           : nccl::LinkLayer::kEthernet;
+    entry.speed_mbit = megabits(nic.rate);
+    entry.netdev = nic.netdev;
+    hca.ports.push_back(std::move(entry));
+  }
+  return hca;
+}
+
+void change(nccl::Hca& hca, const HcaDraft& draft) {
+  for (nccl::HcaPort& port : hca.ports) {
+    port.state = draft.state.value_or(port.state);
+    port.physical_state = draft.physical_state.value_or(port.physical_state);
+    port.link_layer = draft.link_layer.value_or(port.link_layer);
+    port.speed_mbit = draft.rate ? megabits(*draft.rate) : port.speed_mbit;
+  }
+}
+
+std::vector<nccl::Hca> hcas_of(const Draft& draft, const Machine& machine, std::int32_t host,
+                               Problems& problems) {
+  std::vector<nccl::Hca> hcas;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < machine.nics.size(); ++i) {
+    if (machine.nics[i].rdma) {
+      hcas.push_back(hca_of(machine.nics[i], i, host));
+      names.push_back(hcas.back().name);
+    }
+  }
+  for (const HcaDraft& patch : draft.hca_patches) {
+    const auto found = std::find_if(
+        hcas.begin(), hcas.end(), [&](const nccl::Hca& known) { return known.name == patch.name; });
+    if (found != hcas.end()) {
+      change(*found, patch);
+    } else if (host == 0) {
+      problems.add(patch.where, "no HCA '" + patch.name + "'; allowed: " +
+                                    (names.empty() ? "none (no NIC of the machine has rdma)"
+                                                   : quoted_list(names)));
+    }
+  }
+  return hcas;
+}
+
+void check_networks(const Draft& draft, Problems& problems) {
+  for (const topologies::Network& network : draft.networks) {
+    for (const std::string& nic : network.nics) {
+      if (!draft.machine->find_nic(nic)) {
+        problems.add(network.where, "network '" + network.name + "' names the NIC '" + nic +
+                                        "' that machine '" + draft.machine->name + "' has not");
+      }
+    }
+  }
+}
+
+Variant resolve_into(const Draft& draft, const topologies::Catalog& catalog, Problems& problems) {
+  Variant variant = draft.variant;
+  const auto missing = [&](const char* key) {
+    problems.add(variant.where, "missing key '" + std::string(key) + "' in variant '" +
+                                    variant.name + "' (neither in the variant nor above it)");
+  };
+  if (!draft.has_version) {
+    missing("nccl");
+  }
+  if (!draft.has_workload) {
+    missing("workload");
+  }
+  if (!draft.has_cluster) {
+    missing("cluster");
+  }
+  if (!draft.machine) {
+    return variant;
+  }
+  check_networks(draft, problems);
+  variant.cluster.networks = draft.networks;
+  for (std::int32_t host = 0; host < draft.hosts; ++host) {
+    Machine machine = *draft.machine;
+    apply_nic_patches(draft, host, machine, problems);
+    nccl::Inventory inventory;
+    inventory.host = "node" + std::to_string(host);
+    inventory.interfaces = interfaces_of(draft, machine, host, catalog, problems);
+    inventory.hcas = hcas_of(draft, machine, host, problems);
+    inventory.exposure = draft.exposure;
+    inventory.external_plugins = draft.external_plugins;
+    variant.inventories.push_back(std::move(inventory));
+    variant.cluster.hosts.push_back(std::move(machine));
+  }
+  return variant;
+}
+
+}  // namespace
+
+Variant resolve(const Draft& draft, const topologies::Catalog& catalog, Problems& all) {
+  // What stands above the variants is resolved once per variant: each problem is reported once.
+  Problems problems;
+  const Variant variant = resolve_into(draft, catalog, problems);
+  for (const InputProblem& found : problems.all()) {
+    const auto same = [&](const InputProblem& known) {
+      return known.where == found.where && known.message == found.message;
+    };
+    if (std::none_of(all.all().begin(), all.all().end(), same)) {
+      all.add(found.where, found.message);
+    }
+  }
+  return variant;
+}
+
+}  // namespace busbw::scenarios

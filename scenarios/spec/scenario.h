@@ -1,0 +1,111 @@
+// A scenario as plain values: what to run, on what, under which settings. Read from YAML by load.h;
+// the format is documented in docs/formats/scenario.md.
+//
+// Every variant is complete: the loader has merged what the file says once with what the variant
+// changes, so that simulate() and real measure() need nothing else.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/collectives/schedule.h"
+#include "models/nccl/environment.h"
+#include "models/nccl/inventory.h"
+#include "models/nccl/version.h"
+#include "sim/core/errors.h"
+#include "sim/core/units.h"
+#include "topologies/build.h"
+
+namespace busbw::scenarios {
+
+/// The collective to run and its sizes, as nccl-tests would.
+struct Workload {
+  collectives::Collective collective = collectives::Collective::kAllReduce;
+  std::string type = "float";  // nccl-tests' name of the element type
+  Bytes element = Bytes(4);
+  std::vector<Bytes> sizes;  // S of nccl-tests, ascending
+};
+
+/// Data-parallel training, one optimizer step = `accumulation` micro-steps.
+struct Training {
+  std::int64_t batch_per_gpu = 1;         // samples of a micro-step
+  std::int64_t accumulation = 1;          // micro-steps per optimizer step
+  double samples_per_second_per_gpu = 0;  // one GPU alone, without communication
+  bool sync_every_micro_step = true;      // false: no_sync on all but the last
+  Ratio overlap{1, 1};  // share of the micro-step behind which communication may hide
+  std::optional<Bytes> bytes_per_sync;   // nothing: solved, see below
+  std::string solve_variant;             // the variant with the observation
+  double solve_samples_per_second = 0;   // the observation
+  std::vector<std::string> assumptions;  // said in the report
+  Location where;
+
+  /// The same training under another assumption, printed beside it.
+  struct Alternative {
+    std::string name;
+    bool sync_every_micro_step = true;
+    Ratio overlap{1, 1};
+  };
+  std::vector<Alternative> alternatives;
+};
+
+/// One value that somebody measured, printed beside the prediction.
+struct MeasuredPoint {
+  Bytes bytes;
+  Duration time;
+  bool noisy = false;  // shown, not judged
+};
+
+struct Measured {
+  std::string source;
+  std::vector<MeasuredPoint> points;
+  std::optional<double> samples_per_second;
+  std::optional<double>
+      within_percent;  // a bound on |predicted / measured - 1|; nothing: shown only
+  Bytes from;          // the bound holds from this size on
+};
+
+/// What the author of the scenario says must come out; a miss gives exit code 1.
+struct Expectation {
+  std::optional<std::string> outcome;  // runs, error, hang
+  std::optional<std::string> network;
+  std::optional<std::string> bootstrap_interface;
+  std::optional<std::vector<std::string>> data_devices;
+  std::optional<std::string> algorithm;
+  std::optional<std::string> error_contains;
+  Location where;
+};
+
+/// Where a claim of somebody's story and NCCL's rules differ.
+struct Note {
+  std::string story;   // the claim, in our words
+  std::string rule;    // what NCCL does
+  std::string source;  // public source of the rule
+};
+
+struct Variant {
+  std::string name;
+  std::string title;
+  nccl::Environment environment;
+  nccl::Version version;
+  topologies::Cluster cluster;
+  std::vector<nccl::Inventory> inventories;  // per host
+  Workload workload;
+  std::optional<Training> training;
+  std::optional<Measured> measured;
+  Expectation expect;
+  std::vector<Note> notes;
+  Location where;
+};
+
+struct Scenario {
+  std::string name;
+  std::string title;
+  std::string file;
+  std::string description;
+  std::string estimate;  // back of the envelope: what time to expect and why
+  std::vector<Variant> variants;
+  std::vector<Note> notes;
+};
+
+}  // namespace busbw::scenarios
