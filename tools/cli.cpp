@@ -10,6 +10,7 @@
 #include "sim/core/errors.h"
 #include "sim/core/text.h"
 #include "tools/command_list.h"
+#include "tools/command_run.h"
 #include "tools/command_version.h"
 #include "tools/exit_codes.h"
 
@@ -40,6 +41,21 @@ void add_list(CLI::App& app, Action& action) {
   command->add_option("LIST", options->what, join(list_kinds(), ", "));
   command->add_flag("--json", options->json, "Print JSON");
   set_action(*command, options, action, list);
+}
+
+void add_run(CLI::App& app, Action& action) {
+  auto options = std::make_shared<RunOptions>();
+  CLI::App* command = app.add_subcommand(
+      "run", "Predict every variant of a scenario: NCCL's decision, time, busbw, bottleneck");
+  command->add_option("FILE", options->file, "Scenario file, or the name of one of the catalogue")
+      ->required();
+  command->add_option("--json", options->json, "Write JSON to this file; - for standard output");
+  command->add_option("--csv", options->csv, "Write CSV to this file; - for standard output");
+  command->add_option("--engine", options->engine, "fluid (default) or reference");
+  command->add_option("--seed", options->seed, "Seed of the run (default 1)");
+  command->add_flag("--log", options->log, "Show the lines that NCCL would log");
+  command->add_flag("--brief", options->brief, "Show the comparison alone");
+  set_action(*command, options, action, run);
 }
 
 void add_version(CLI::App& app, Action& action) {
@@ -123,6 +139,7 @@ int run_command_line(const std::vector<std::string>& arguments, Console& console
   app.add_flag("--version", show_version, "Print version and libraries");
   Action action;
   add_list(app, action);
+  add_run(app, action);
   add_version(app, action);
   try {
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 wants it

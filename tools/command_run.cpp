@@ -1,0 +1,113 @@
+#include "tools/command_run.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "scenarios/result_value.h"
+#include "scenarios/simulate.h"
+#include "scenarios/spec/load.h"
+#include "sim/core/errors.h"
+#include "sim/core/text.h"
+#include "tools/data_path.h"
+#include "tools/exit_codes.h"
+#include "tools/json/json.h"
+#include "tools/report.h"
+
+namespace busbw::tools {
+namespace {
+
+std::vector<std::string> scenario_names(const std::string& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    if (entry.path().extension() == ".yaml") {
+      names.push_back(entry.path().stem().string());
+    }
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+/// A path that exists, else a scenario of the catalogue by name.
+std::string find_scenario(const std::string& file, const DataPath& data) {
+  if (std::filesystem::exists(file)) {
+    return file;
+  }
+  const std::string named = data.scenarios() + "/" + file + ".yaml";
+  if (file.find('/') == std::string::npos && std::filesystem::exists(named)) {
+    return named;
+  }
+  const std::vector<std::string> names = scenario_names(data.scenarios());
+  throw InputError("no scenario file '" + file + "', and none of that name in " + data.scenarios() +
+                   did_you_mean(file, names));
+}
+
+void write_file(const std::string& path, const std::string& text) {
+  std::ofstream out(path, std::ios::binary);
+  out << text;
+  out.close();
+  if (!out) {
+    throw SystemError({"write", std::strerror(errno), path, ""});
+  }
+}
+
+engine::Kind engine_kind(const std::string& name) {
+  if (name == "fluid") {
+    return engine::Kind::kFluid;
+  }
+  if (name == "reference") {
+    return engine::Kind::kReference;
+  }
+  throw InputError("unknown engine '" + name + "'; allowed: 'fluid' or 'reference'" +
+                   did_you_mean(name, {"fluid", "reference"}));
+}
+
+bool missed(const scenarios::Result& result) {
+  return std::any_of(result.variants.begin(), result.variants.end(), [](const auto& variant) {
+    return std::any_of(variant.checks.begin(), variant.checks.end(),
+                       [](const scenarios::Check& check) { return !check.met; });
+  });
+}
+
+}  // namespace
+
+int run(const RunOptions& options, Console& console) {
+  const bool is_file = std::filesystem::exists(options.file);
+  const DataPath data =
+      find_data(process_query(is_file ? std::optional(options.file) : std::nullopt));
+  const std::string file = find_scenario(options.file, data);
+  scenarios::SimulateOptions simulate_options;
+  simulate_options.engine = engine_kind(options.engine);
+  simulate_options.seed = static_cast<std::uint64_t>(options.seed);
+  if (options.json == "-" && options.csv == "-") {
+    throw InputError("--json - and --csv - would both write to standard output");
+  }
+  Problems problems;
+  const scenarios::Library library = scenarios::load_library(data.catalog(), problems);
+  const params::Transports transports = params::load_transports(data.catalog(), problems);
+  const scenarios::Scenario scenario = scenarios::load_scenario(file, library, problems);
+  problems.throw_if_any();
+  const scenarios::Result result =
+      scenarios::simulate(scenario, {library.catalog, transports}, simulate_options);
+  const std::string json = options.json.empty() ? "" : json::print(scenarios::to_value(result));
+  const std::string csv = options.csv.empty() ? "" : scenarios::to_csv(result);
+  if (!options.json.empty() && options.json != "-") {
+    write_file(options.json, json);
+  }
+  if (!options.csv.empty() && options.csv != "-") {
+    write_file(options.csv, csv);
+  }
+  if (options.json == "-") {
+    console.out << json;
+  } else if (options.csv == "-") {
+    console.out << csv;
+  } else {
+    console.out << format_report(result, {console.colour_out, options.log, options.brief});
+  }
+  return missed(result) ? kExitFinding : kExitDone;
+}
+
+}  // namespace busbw::tools

@@ -1,0 +1,24 @@
+// `busbw run FILE`: predicts every variant of a scenario.
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "tools/console.h"
+
+namespace busbw::tools {
+
+struct RunOptions {
+  std::string file;              // a path, or the name of a scenario of the catalogue
+  std::string json;              // file for JSON, "-" for stdout in place of the report
+  std::string csv;               // the same for CSV
+  std::string engine = "fluid";  // or "reference"
+  std::int64_t seed = 1;
+  bool log = false;
+  bool brief = false;
+};
+
+/// Prints the report. Returns kExitFinding when a bound of the file was missed, else kExitDone.
+/// Throws InputError with every problem of the file.
+int run(const RunOptions& options, Console& console);
+
+}  // namespace busbw::tools
