@@ -192,6 +192,9 @@ class Player {
     record(kStart, wire_id);
     // What is left of the latency after waiting for the messages before it.
     Duration delay = wire.connection.latency - (engine_.now() - message.posted);
+    if (wire.connection.staged_copies > 0) {
+      delay += message.bytes / wire.connection.staging * wire.connection.staged_copies;
+    }
     delay = std::max(delay, follows ? wire.connection.per_message : Duration());
     engine::FlowSpec flow;
     flow.path = wire.connection.path;

@@ -4,12 +4,12 @@
 // Model. Every lane is a thread block: its steps run in order. A send is asynchronous: it takes a
 // slot of its connection and goes on; with all slots taken it waits until the receiver has consumed
 // one. The messages of a connection move one after the other (a queue pair or a TCP stream is a
-// FIFO); message k starts at max(posted + latency, end of message k-1 + per-message cost) and is
-// there when its last byte is. A receive completes when its message is there and frees the slot.
-// Reduce and copy take no time of their own: NCCL fuses them with the receive and the send of the
-// same slice (primitives recvReduceSend, recvCopySend), at memory speed while the next slice is
-// under way; the limit of a thread block is a rate cap of its NVLink and PCIe connections
-// (models/transport).
+// FIFO); message k starts at max(posted + latency + staging copies, end of message k-1 +
+// per-message cost) and is there when its last byte is. A receive completes when its message is
+// there and frees the slot. Reduce and copy take no time of their own: NCCL fuses them with the
+// receive and the send of the same slice (primitives recvReduceSend, recvCopySend), at memory speed
+// while the next slice is under way; the limit of a thread block is a rate cap of its NVLink and
+// PCIe connections (models/transport).
 #pragma once
 #include <cstdint>
 #include <functional>

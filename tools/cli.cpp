@@ -11,6 +11,7 @@
 #include "sim/core/text.h"
 #include "tools/command_list.h"
 #include "tools/command_run.h"
+#include "tools/command_select.h"
 #include "tools/command_version.h"
 #include "tools/exit_codes.h"
 
@@ -56,6 +57,15 @@ void add_run(CLI::App& app, Action& action) {
   command->add_flag("--log", options->log, "Show the lines that NCCL would log");
   command->add_flag("--brief", options->brief, "Show the comparison alone");
   set_action(*command, options, action, run);
+}
+
+void add_select(CLI::App& app, Action& action) {
+  auto options = std::make_shared<SelectOptions>();
+  CLI::App* command = app.add_subcommand(
+      "select", "What NCCL selects on the hosts of records, and the predicted busbw beside theirs");
+  command->add_option("--records", options->records, "JSON file of records")->required();
+  command->add_option("--json", options->json, "Write JSON to this file; - for standard output");
+  set_action(*command, options, action, select);
 }
 
 void add_version(CLI::App& app, Action& action) {
@@ -140,6 +150,7 @@ int run_command_line(const std::vector<std::string>& arguments, Console& console
   Action action;
   add_list(app, action);
   add_run(app, action);
+  add_select(app, action);
   add_version(app, action);
   try {
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 wants it

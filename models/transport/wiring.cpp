@@ -106,9 +106,18 @@ Connection Wiring::connect_hosts(RankId from, RankId to, ChannelId channel) {
       socket ? start(transports_.socket, "socket")
              : start(transports_.rdma, options_.network == Network::kRoce ? "roce" : "ib");
   const auto staged = [&](Gpu gpu, topologies::NodeId a, topologies::NodeId b, bool gdr) {
+    if (gdr && !socket) {
+      append(connection, host_route(a, b));
+      return;
+    }
     const auto numa = static_cast<std::size_t>(built_.gpu_numa[gpu.host][gpu.local]);
-    append(connection, gdr && !socket ? host_route(a, b) : through_memory(a, b, gpu.host, numa));
+    append(connection, through_memory(a, b, gpu.host, numa));
+    ++connection.staged_copies;
   };
+  // The kernel's thread block copies between the GPU and the host buffer, as it does for shared
+  // memory.
+  CHECK(transports_.shm.channel_limit.has_value(), "shm needs a channel limit");
+  connection.staging = *transports_.shm.channel_limit;
   const topologies::NodeId out_nic = built_.nics[source.host][out.nic];
   const topologies::NodeId in_nic = built_.nics[target.host][in.nic];
   staged(source, node_of(source), out_nic, out.gdr);

@@ -1,0 +1,156 @@
+// Connections on the case's two hosts: which links, what rate, what latency.
+#include "models/transport/wiring.h"
+
+#include <gtest/gtest.h>
+
+#include "sim/core/errors.h"
+
+namespace busbw::transport {
+namespace {
+
+const std::string kCatalog = std::string(BUSBW_SOURCE_DIR) + "/topologies/catalog";
+
+class OnTheCase : public ::testing::Test {
+ protected:
+  OnTheCase() {
+    Problems problems;
+    catalog_ = topologies::load_catalog(kCatalog, problems);
+    transports_ = params::load_transports(kCatalog, problems);
+    for (const topologies::Machine& machine :
+         topologies::load_machines(kCatalog + "/machines", catalog_, problems)) {
+      if (machine.name == "a100-40gb-x4") {
+        cluster_.hosts = {machine, machine};
+      }
+    }
+    problems.throw_if_any();
+    for (const char* nic : {"eth0", "mlx5_0"}) {
+      topologies::Network network;
+      network.name = nic;
+      network.nics = {nic};
+      cluster_.networks.push_back(network);
+    }
+    built_ = topologies::build(cluster_, catalog_);
+  }
+
+  Wiring wire(const WiringOptions& options) {
+    return Wiring(*engine_, cluster_, built_, transports_, options);
+  }
+
+  WiringOptions over(Network network, std::size_t nic, const std::string& device) {
+    WiringOptions options;
+    options.network = network;
+    options.ports = {{{device, nic, 0, false}}, {{device, nic, 0, false}}};
+    return options;
+  }
+
+  Bandwidth narrowest(const Connection& connection) {
+    Bandwidth rate = engine_->capacity(connection.path.front());
+    for (const engine::LinkId link : connection.path) {
+      rate = std::min(rate, engine_->capacity(link));
+    }
+    return rate;
+  }
+
+  topologies::Catalog catalog_;
+  params::Transports transports_;
+  topologies::Cluster cluster_;
+  topologies::BuiltCluster built_;
+  std::unique_ptr<engine::Engine> engine_ = engine::make_engine(engine::Kind::kFluid);
+};
+
+TEST_F(OnTheCase, NvLinkInsideAHost) {
+  Wiring wiring = wire({});
+  const Connection connection = wiring.connect(RankId(0), RankId(2), ChannelId(0));
+  EXPECT_EQ(connection.transport, "nvlink");
+  ASSERT_EQ(connection.path.size(), 1U);
+  // Four NVLink 3 of 25 GB/s, payload share 0.876.
+  EXPECT_NEAR(narrowest(connection).as_gigabytes_per_second(), 87.6, 1e-6);
+}
+
+TEST_F(OnTheCase, SocketsOverEth0) {
+  Wiring wiring = wire(over(Network::kSocket, 0, "eth0"));
+  const Connection connection = wiring.connect(RankId(0), RankId(4), ChannelId(0));
+  EXPECT_EQ(connection.transport, "socket");
+  EXPECT_EQ(connection.name, "rank 0 -> rank 4 by socket over eth0");
+  // TCP at MTU 1500 on a real wire: 10 Gb/s x 1448/1538.
+  EXPECT_NEAR(narrowest(connection).as_gigabits_per_second(), 10.0 * 1448 / 1538, 1e-6);
+  EXPECT_GE(connection.latency, Duration::microseconds(30));
+  // Sends and receives of a rank share its proxy thread: the same engine link in both directions.
+  const Connection back = wiring.connect(RankId(4), RankId(0), ChannelId(0));
+  int shared = 0;
+  for (const engine::LinkId link : connection.path) {
+    const bool proxy = engine_->name(link).ends_with("proxy thread");
+    shared += proxy ? static_cast<int>(std::count(back.path.begin(), back.path.end(), link)) : 0;
+  }
+  EXPECT_EQ(shared, 2);
+}
+
+TEST_F(OnTheCase, HelperThreadsTakeTheLoadOffTheProxyThread) {
+  WiringOptions options = over(Network::kSocket, 0, "eth0");
+  const Connection plain = wire(options).connect(RankId(0), RankId(4), ChannelId(0));
+  EXPECT_EQ(plain.rate_cap, transports_.socket_cpu.socket);
+  options.socket_threads = 1;
+  options.sockets_per_thread = 4;
+  const Connection helped = wire(options).connect(RankId(0), RankId(4), ChannelId(0));
+  EXPECT_EQ(helped.rate_cap, transports_.socket_cpu.helper_thread);
+  EXPECT_EQ(helped.path.size(), plain.path.size() - 2);
+}
+
+TEST_F(OnTheCase, RdmaOverTheHca) {
+  Wiring wiring = wire(over(Network::kInfiniBand, 1, "mlx5_0"));
+  const Connection connection = wiring.connect(RankId(0), RankId(4), ChannelId(0));
+  EXPECT_EQ(connection.transport, "ib");
+  // 4096 of 4122 bytes, and 0.981 of that is reached: 97.5 Gb/s.
+  EXPECT_NEAR(narrowest(connection).as_gigabits_per_second(), 100.0 * 4096 / 4122 * 0.981, 1e-6);
+  EXPECT_FALSE(connection.rate_cap.has_value());
+}
+
+TEST_F(OnTheCase, GpuDirectLeavesOutHostMemory) {
+  WiringOptions options = over(Network::kInfiniBand, 1, "mlx5_0");
+  const Connection staged = wire(options).connect(RankId(0), RankId(4), ChannelId(0));
+  options.ports[0][0].gdr = true;
+  options.ports[1][0].gdr = true;
+  const Connection direct = wire(options).connect(RankId(0), RankId(4), ChannelId(0));
+  EXPECT_LT(direct.path.size(), staged.path.size());
+  EXPECT_EQ(staged.staged_copies, 2);
+  EXPECT_EQ(direct.staged_copies, 0);
+}
+
+TEST_F(OnTheCase, WithoutP2PThroughSharedMemory) {
+  WiringOptions options;
+  options.p2p = false;
+  EXPECT_EQ(wire(options).connect(RankId(0), RankId(1), ChannelId(0)).transport, "shm");
+  options.shm = false;
+  Wiring neither = wire(options);
+  EXPECT_THROW(neither.connect(RankId(0), RankId(1), ChannelId(0)), InputError);
+}
+
+TEST_F(OnTheCase, NicsOfDifferentNetworksCannotTalk) {
+  WiringOptions options = over(Network::kSocket, 0, "eth0");
+  options.ports[1][0] = {"mlx5_0", 1, 0, false};
+  Wiring wiring = wire(options);
+  try {
+    wiring.connect(RankId(0), RankId(4), ChannelId(0));
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_EQ(
+        std::string(error.what()),
+        "error: 'eth0' of host 1 cannot reach 'mlx5_0' of host 2: they are on different networks");
+  }
+}
+
+TEST(PayloadShares, FollowFromHeaders) {
+  const params::Packet tcp{Bytes(52), Bytes(38), Bytes(14), {1, 1}, ""};
+  EXPECT_EQ(params::tcp_share(tcp, 1500, false), (Ratio{1448, 1538}));
+  EXPECT_EQ(params::tcp_share(tcp, 1500, true), (Ratio{1448, 1514}));
+  EXPECT_EQ(params::tcp_share(tcp, 9000, false), (Ratio{8948, 9038}));
+  const params::Packet roce{Bytes(44), Bytes(38), Bytes(14), {1, 1}, ""};
+  EXPECT_EQ(params::roce_share(roce, 1500, false), (Ratio{1024, 1106}));
+  EXPECT_EQ(params::roce_share(roce, 4200, false), (Ratio{4096, 4178}));
+  EXPECT_EQ(params::parse_share("1448/1538"), (Ratio{1448, 1538}));
+  EXPECT_FALSE(params::parse_share("3/2").has_value());
+  EXPECT_FALSE(params::parse_share("1.01").has_value());
+}
+
+}  // namespace
+}  // namespace busbw::transport
