@@ -1,3 +1,4 @@
+// Shapes of rings and trees, ports of channels and the candidates to play.
 #include "scenarios/plan.h"
 
 #include <algorithm>

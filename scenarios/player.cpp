@@ -1,3 +1,4 @@
+// Executor in simulated time: lanes wait for slots, data and each other; messages become flows.
 #include "scenarios/player.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Variants from selection records, and their answers as plain data.
 #include "scenarios/records.h"
 
 #include <utility>

@@ -1,3 +1,4 @@
+// Keys and columns of the JSON and CSV forms of a result.
 #include "scenarios/result_value.h"
 
 #include <utility>

@@ -1,3 +1,4 @@
+// The flow of an answer: decision, plan, simulated sizes, training, fingerprint.
 #include "scenarios/simulate.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Solving for bytes per synchronisation, and the step of each variant under each assumption.
 #include "scenarios/train.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// `busbw run`: finds the scenario and its catalogue, simulates, then writes what was asked for.
 #include "tools/command_run.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// `busbw select`: reads the records, decides and predicts each, then prints the array.
 #include "tools/command_select.h"
 
 #include <cerrno>

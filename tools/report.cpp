@@ -1,3 +1,4 @@
+// Layout of the text report.
 #include "tools/report.h"
 
 #include <algorithm>

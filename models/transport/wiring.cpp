@@ -1,3 +1,4 @@
+// Wiring of ranks: builds each connection once and adds its links to the engine.
 #include "models/transport/wiring.h"
 
 #include <algorithm>
