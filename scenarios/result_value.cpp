@@ -139,6 +139,7 @@ Value variant_value(const VariantResult& variant) {
       .set("training", variant.training ? training_value(*variant.training) : Value())
       .set("training_alternatives", std::move(alternatives))
       .set("checks", std::move(checks))
+      .set("remarks", texts(variant.remarks))
       .set("notes", notes_value(variant.notes));
 }
 

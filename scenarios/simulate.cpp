@@ -128,6 +128,7 @@ VariantResult run_variant(const Variant& variant, const Context& context,
   result.version = variant.version;
   result.notes = variant.notes;
   result.type = variant.workload.type;
+  result.remarks = variant.remarks;
   result.decision = decide(variant);
   result.outcome = nccl::to_string(result.decision.outcome);
   result.error = result.decision.error;

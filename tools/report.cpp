@@ -194,6 +194,9 @@ std::string variant_text(const VariantResult& variant, const ReportOptions& opti
   text +=
       fmt::format("  NCCL {}; {}\n", nccl::to_string(variant.version), environment_text(variant));
   text += decision_text(variant);
+  for (const std::string& remark : variant.remarks) {
+    text += wrap("  remark ", remark, 9);
+  }
   if (variant.outcome != "runs") {
     text +=
         wrap("  outcome " + variant.outcome + ": ", variant.error.value_or("no reason given"), 10);

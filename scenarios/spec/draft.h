@@ -57,6 +57,9 @@ struct Draft {
   std::optional<std::vector<InterfaceDraft>> interfaces;  // the whole list; nothing: derived
   std::vector<InterfaceDraft> interface_patches;
   std::vector<HcaDraft> hca_patches;
+  std::vector<nccl::Inventory> tool_output;  // one per host; empty: none was given
+  Location tool_output_where;
+  std::vector<std::string> remarks;  // contradictions in the tool output
   nccl::Exposure exposure;
   std::vector<std::string> external_plugins;
 };

@@ -1,7 +1,10 @@
 // The sections of a scenario that describe machines, networks, NICs and what the hosts show of
 // them.
+#include <algorithm>
+#include <filesystem>
 #include <utility>
 
+#include "models/facts/host_folder.h"
 #include "scenarios/spec/draft.h"
 #include "sim/core/text.h"
 
@@ -138,6 +141,34 @@ void read_exposure(const YamlNode& node, Problems& problems, nccl::Exposure& exp
   reader.finish();
 }
 
+/// Inventories of the hosts from real tool output: one folder a host, in order of name.
+void read_tool_output(MappingReader& reader, const std::string& folder, Draft& draft) {
+  const Location where = reader.where("tool_output");
+  const std::filesystem::path path = std::filesystem::path(where.file).parent_path() / folder;
+  std::vector<std::string> hosts;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(path, error)) {
+    if (entry.is_directory()) {
+      hosts.push_back(entry.path().string());
+    }
+  }
+  std::sort(hosts.begin(), hosts.end());
+  if (hosts.empty()) {
+    reader.problem("tool_output", "no folder with one folder a host at '" + path.string() + "'");
+    return;
+  }
+  draft.tool_output_where = where;
+  draft.tool_output.clear();
+  draft.remarks.clear();
+  for (const std::string& host : hosts) {
+    facts::HostFolder read = facts::read_host_folder(host, reader.problems());
+    for (const std::string& remark : read.remarks) {
+      draft.remarks.push_back(read.inventory.host + ": " + remark);
+    }
+    draft.tool_output.push_back(std::move(read.inventory));
+  }
+}
+
 }  // namespace
 
 void read_cluster(const YamlNode& node, const Library& library, Problems& problems, Draft& draft) {
@@ -173,6 +204,9 @@ void read_nic_patches(const YamlNode& list, Problems& problems, Draft& draft) {
 
 void read_inventory(const YamlNode& node, Problems& problems, Draft& draft) {
   MappingReader reader(node, "'inventory'", problems);
+  if (const auto folder = reader.text("tool_output")) {
+    read_tool_output(reader, *folder, draft);
+  }
   if (const auto interfaces = reader.node("interfaces")) {
     read_interfaces(*interfaces, problems, draft);
   }

@@ -89,6 +89,23 @@ nccl::Interface from_nic(const MachineNic& nic, std::size_t index,
   return interface;
 }
 
+/// Adds what `ip` does not print: speed, wire and place come from the machine's NIC of that name.
+void complete(nccl::Interface& interface, const Machine& machine,
+              const topologies::Catalog& catalog) {
+  const MachineNic* nic = nic_behind(machine, interface.name);
+  if (nic == nullptr) {
+    return;
+  }
+  const nccl::Interface known =
+      from_nic(*nic, static_cast<std::size_t>(nic - machine.nics.data()), catalog);
+  if (interface.running) {
+    interface.speed_mbit = known.speed_mbit;
+  }
+  interface.wire_rate = known.wire_rate;
+  interface.pci_path = known.pci_path;
+  interface.pci_vendor = known.pci_vendor;
+}
+
 void set_addresses(nccl::Interface& interface, const std::vector<std::string>& texts,
                    std::int32_t host) {
   interface.addresses.clear();
@@ -127,7 +144,12 @@ std::vector<nccl::Interface> interfaces_of(const Draft& draft, const Machine& ma
                                            std::int32_t host, const topologies::Catalog& catalog,
                                            Problems& problems) {
   std::vector<nccl::Interface> interfaces;
-  if (!draft.interfaces) {
+  if (!draft.tool_output.empty()) {
+    interfaces = draft.tool_output[static_cast<std::size_t>(host)].interfaces;
+    for (nccl::Interface& interface : interfaces) {
+      complete(interface, machine, catalog);
+    }
+  } else if (!draft.interfaces) {
     interfaces.push_back(loopback());
     for (std::size_t i = 0; i < machine.nics.size(); ++i) {
       interfaces.push_back(from_nic(machine.nics[i], i, catalog));
@@ -197,11 +219,20 @@ std::vector<nccl::Hca> hcas_of(const Draft& draft, const Machine& machine, std::
                                Problems& problems) {
   std::vector<nccl::Hca> hcas;
   std::vector<std::string> names;
-  for (std::size_t i = 0; i < machine.nics.size(); ++i) {
+  for (std::size_t i = 0; i < machine.nics.size() && draft.tool_output.empty(); ++i) {
     if (machine.nics[i].rdma) {
       hcas.push_back(hca_of(machine.nics[i], i, host));
-      names.push_back(hcas.back().name);
     }
+  }
+  if (!draft.tool_output.empty()) {
+    hcas = draft.tool_output[static_cast<std::size_t>(host)].hcas;
+    for (nccl::Hca& hca : hcas) {
+      const std::optional<std::size_t> nic = machine.find_nic(hca.name);
+      hca.pci_path = nic ? pci_path(machine.nics[*nic], *nic).value_or("") : hca.pci_path;
+    }
+  }
+  for (const nccl::Hca& hca : hcas) {
+    names.push_back(hca.name);
   }
   for (const HcaDraft& patch : draft.hca_patches) {
     const auto found = std::find_if(
@@ -247,12 +278,22 @@ Variant resolve_into(const Draft& draft, const topologies::Catalog& catalog, Pro
     return variant;
   }
   check_networks(draft, problems);
+  if (!draft.tool_output.empty() &&
+      draft.tool_output.size() != static_cast<std::size_t>(draft.hosts)) {
+    problems.add(draft.tool_output_where, std::to_string(draft.tool_output.size()) +
+                                              " folders of tool output for " +
+                                              std::to_string(draft.hosts) + " hosts");
+    return variant;
+  }
+  variant.remarks = draft.remarks;
   variant.cluster.networks = draft.networks;
   for (std::int32_t host = 0; host < draft.hosts; ++host) {
     Machine machine = *draft.machine;
     apply_nic_patches(draft, host, machine, problems);
     nccl::Inventory inventory;
-    inventory.host = "node" + std::to_string(host);
+    inventory.host = draft.tool_output.empty()
+                         ? "node" + std::to_string(host)
+                         : draft.tool_output[static_cast<std::size_t>(host)].host;
     inventory.interfaces = interfaces_of(draft, machine, host, catalog, problems);
     inventory.hcas = hcas_of(draft, machine, host, problems);
     inventory.exposure = draft.exposure;

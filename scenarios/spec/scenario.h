@@ -95,6 +95,8 @@ struct Variant {
   std::optional<Measured> measured;
   Expectation expect;
   std::vector<Note> notes;
+  std::vector<std::string>
+      remarks;  // contradictions in the tool output that the inventory comes from
   Location where;
 };
 

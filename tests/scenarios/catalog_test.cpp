@@ -138,6 +138,21 @@ TEST(NicMisselection, ATreeOnTwoNodesMovesEachByteOncePerNic) {
   EXPECT_NEAR(fast.best.time.as_ms(), 78, 78 * 0.03);
 }
 
+TEST(NicMisselection, NotesSayWhereTheStoryDiffers) {
+  // Rows A7, A8, A10, A11 and the gradient that cannot be: each claim has a note with rule and
+  // source.
+  const Scenario scenario = load("nic-misselection");
+  for (const std::string word :
+       {"NCCL_TIMEOUT", "NCCL_IB_GID_INDEX", "NCCL_NET_GDR_LEVEL", "Polling", "utilisation",
+        "27.2 hours", "13.5 GB", "1.75 times", "loopback", "whatever the subnet"}) {
+    const bool told =
+        std::any_of(scenario.notes.begin(), scenario.notes.end(), [&](const Note& note) {
+          return !note.source.empty() && (note.story + note.rule).find(word) != std::string::npos;
+        });
+    EXPECT_TRUE(told) << word;
+  }
+}
+
 TEST(NicMisselection, EveryVariantEndsAsNcclDoes) {
   const Result result = run("nic-misselection");
   const std::vector<std::pair<std::string, std::string>> expected = {

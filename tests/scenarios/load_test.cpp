@@ -1,7 +1,12 @@
 // Scenario files that are wrong: every problem with its place.
 #include "scenarios/spec/load.h"
 
+#include <filesystem>
+#include <fstream>
+
 #include <gtest/gtest.h>
+
+#include "sim/core/text.h"
 
 namespace busbw::scenarios {
 namespace {
@@ -52,6 +57,16 @@ TEST(LoadScenario, ReadsASmallFile) {
   EXPECT_EQ(variant.inventories[0].hcas.front().ports.front().speed_mbit, 100000);
 }
 
+TEST(LoadScenario, ReadsTheExampleOfTheFormatPage) {
+  const std::string page = read_file(std::string(BUSBW_SOURCE_DIR) + "/docs/formats/scenario.md");
+  const std::size_t begin = page.find("```yaml\n") + 8;
+  Problems problems;
+  const Scenario scenario = parse_scenario(page.substr(begin, page.find("```", begin) - begin),
+                                           "scenario.md", library(), problems);
+  ASSERT_TRUE(problems.empty()) << to_string(problems.all().front());
+  EXPECT_EQ(scenario.variants.size(), 2U);
+}
+
 TEST(LoadScenario, ListsEveryProblemWithItsPlace) {
   const std::vector<std::string> lines = problems_of(R"(schema: busbw.scenario/1
 name: s
@@ -69,6 +84,35 @@ enviroment: {NCCL_ALGO: Ring}
   EXPECT_EQ(lines[3],
             "s.yaml:7:1: error: unknown key 'enviroment' in the scenario; did you mean "
             "'environment'?");
+}
+
+void write(const std::string& path, const std::string& text) {
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+  std::ofstream(path) << text;
+}
+
+TEST(LoadScenario, TakesTheInventoryFromToolOutputBesideTheFile) {
+  const std::string folder = ::testing::TempDir() + "/busbw-tool-output";
+  for (const std::string host : {"1", "2"}) {
+    write(folder + "/hosts/n" + host + "/ip-addr.txt",
+          "1: lo: <LOOPBACK,UP,LOWER_UP> mtu 65536 qdisc noqueue state UNKNOWN qlen 1000\n"
+          "    inet 127.0.0.1/8 scope host lo\n"
+          "2: eth0: <BROADCAST,MULTICAST,UP,LOWER_UP> mtu 9000 qdisc mq state UP qlen 1000\n"
+          "    inet 10.0.0." +
+              host + "/24 brd 10.0.0.255 scope global eth0\n");
+  }
+  Problems problems;
+  const Scenario scenario = parse_scenario(std::string(kGood) + "inventory: {tool_output: hosts}\n",
+                                           folder + "/s.yaml", library(), problems);
+  ASSERT_TRUE(problems.empty()) << to_string(problems.all().front());
+  const std::vector<nccl::Inventory>& hosts = scenario.variants.front().inventories;
+  ASSERT_EQ(hosts.size(), 2U);
+  EXPECT_EQ(hosts[1].host, "n2");
+  ASSERT_EQ(hosts[1].interfaces.size(), 2U);
+  EXPECT_EQ(hosts[1].interfaces[1].mtu, 9000);
+  EXPECT_EQ(hosts[1].interfaces[1].addresses.front().text, "10.0.0.2");
+  EXPECT_EQ(hosts[1].interfaces[1].speed_mbit, 10000);  // of the machine's eth0
+  EXPECT_TRUE(hosts[1].hcas.empty());                   // no ibstat.txt
 }
 
 TEST(LoadScenario, NamesWhatAVariantRefersToWrongly) {
