@@ -56,6 +56,21 @@ Connection Wiring::start(const params::Transport& transport, const std::string& 
   return connection;
 }
 
+Distance Wiring::distance(const FabricPath& path) const {
+  std::int32_t switches = 0;
+  Distance farthest = Distance::kPix;
+  for (const topologies::LinkId id : path) {
+    const Link& link = built_.fabric.link(id);
+    const NodeKind to = built_.fabric.node(link.to).kind;
+    if (link.kind == LinkKind::kCpuInterconnect) {
+      return Distance::kSys;
+    }
+    farthest = to == NodeKind::kCpu ? Distance::kPhb : farthest;
+    switches += to == NodeKind::kPciSwitch ? 1 : 0;
+  }
+  return farthest == Distance::kPix && switches > 1 ? Distance::kPxb : farthest;
+}
+
 bool Wiring::pcie_peers(const FabricPath& path) const {
   // NCCL's default P2P level PXB: below one CPU, never through its root complex.
   return std::none_of(path.begin(), path.end(), [&](topologies::LinkId id) {
@@ -88,7 +103,7 @@ Connection Wiring::connect_inside(RankId from, RankId to) {
     }
     const auto numa = static_cast<std::size_t>(built_.gpu_numa[target.host][target.local]);
     connection = start(transports_.shm, "shm");
-    append(connection, through_memory(a, b, target.host, numa));
+    append(connection, through_memory(a, b, {target.host, numa, 1}));
   }
   connection.name =
       fmt::format("rank {} -> rank {} by {}", from.value(), to.value(), connection.transport);
@@ -107,12 +122,14 @@ Connection Wiring::connect_hosts(RankId from, RankId to, ChannelId channel) {
       socket ? start(transports_.socket, "socket")
              : start(transports_.rdma, options_.network == Network::kRoce ? "roce" : "ib");
   const auto staged = [&](Gpu gpu, topologies::NodeId a, topologies::NodeId b, bool gdr) {
-    if (gdr && !socket) {
-      append(connection, host_route(a, b));
+    const FabricPath straight = host_route(a, b);
+    if (gdr && !socket && distance(straight) <= options_.gdr_level) {
+      append(connection, straight);
       return;
     }
     const auto numa = static_cast<std::size_t>(built_.gpu_numa[gpu.host][gpu.local]);
-    append(connection, through_memory(a, b, gpu.host, numa));
+    // TCP: the kernel copies between NCCL's host buffer and its own socket buffers.
+    append(connection, through_memory(a, b, {gpu.host, numa, socket ? 2 : 1}));
     ++connection.staged_copies;
   };
   // The kernel's thread block copies between the GPU and the host buffer, as it does for shared
@@ -144,12 +161,14 @@ Wiring::FabricPath Wiring::host_route(topologies::NodeId from, topologies::NodeI
 }
 
 Wiring::FabricPath Wiring::through_memory(topologies::NodeId from, topologies::NodeId to,
-                                          std::size_t host, std::size_t numa) const {
-  const topologies::NodeId cpu = built_.cpus[host][numa];
-  const topologies::NodeId memory = built_.memories[host][numa];
+                                          Staging staging) const {
+  const topologies::NodeId cpu = built_.cpus[staging.host][staging.numa];
+  const topologies::NodeId memory = built_.memories[staging.host][staging.numa];
   FabricPath path = host_route(from, cpu);
-  path.push_back(*built_.fabric.find_link(cpu, memory));
-  path.push_back(*built_.fabric.find_link(memory, cpu));
+  for (std::int32_t buffer = 0; buffer < staging.buffers; ++buffer) {
+    path.push_back(*built_.fabric.find_link(cpu, memory));
+    path.push_back(*built_.fabric.find_link(memory, cpu));
+  }
   const FabricPath rest = host_route(cpu, to);
   path.insert(path.end(), rest.begin(), rest.end());
   return path;

@@ -6,10 +6,10 @@
 // memory with GPUDirect, else through host memory) or TCP sockets (always through host memory,
 // driven by the proxy thread of each rank or by helper threads). The capacity of an engine link is
 // the raw rate of the fabric link times the payload share of the protocol that runs over it
-// (models/params).
+// (models/params). Sockets cross the memory twice at each end, NCCL's buffer and the kernel's; the
+// CPU time of that copy is in the rate of the thread that does it.
 //
-// Left out: PXN, NVLS multicast, a second copy in the kernel's socket buffers (the CPU limit of the
-// proxy thread is far below the memory's), acknowledgements. Source of the order and of the proxy
+// Left out: PXN, NVLS multicast, acknowledgements. Source of the order and of the proxy
 // threads: NCCL 2.18 to 2.30, src/transport.cc, src/transport/*.cc, src/proxy.cc.
 #pragma once
 #include <cstdint>
@@ -36,6 +36,10 @@ struct NetPort {
   bool gdr = false;      // reaches GPU memory
 };
 
+/// How far apart a GPU and a NIC are, by NCCL's names (src/graph/topo.h): under one PCIe switch,
+/// under several, under one CPU, further.
+enum class Distance { kLoc, kPix, kPxb, kPhb, kSys };
+
 struct WiringOptions {
   params::Protocol protocol = params::Protocol::kSimple;
   Network network = Network::kNone;
@@ -44,8 +48,9 @@ struct WiringOptions {
   std::int64_t path_mtu = 4096;             // InfiniBand
   std::int32_t socket_threads = 0;  // helper threads a connection; 0: the proxy thread itself
   std::int32_t sockets_per_thread = 1;
-  bool p2p = true;  // NCCL_P2P_DISABLE
-  bool shm = true;  // NCCL_SHM_DISABLE
+  Distance gdr_level = Distance::kPxb;  // GPUDirect RDMA up to here (NCCL_NET_GDR_LEVEL)
+  bool p2p = true;                      // NCCL_P2P_DISABLE
+  bool shm = true;                      // NCCL_SHM_DISABLE
 };
 
 /// Adds engine links when a connection first needs them. Keeps references: all arguments must
@@ -65,16 +70,23 @@ class Wiring {
     std::size_t host = 0;
     std::size_t local = 0;
   };
+  /// Host memory on the way: every buffer is written once and read once.
+  struct Staging {
+    std::size_t host = 0;
+    std::size_t numa = 0;
+    std::int32_t buffers = 1;
+  };
   using FabricPath = std::vector<topologies::LinkId>;
 
   [[nodiscard]] Gpu gpu_of(RankId rank) const;
   [[nodiscard]] topologies::NodeId node_of(Gpu gpu) const;
   Connection connect_inside(RankId from, RankId to);
   Connection connect_hosts(RankId from, RankId to, ChannelId channel);
+  [[nodiscard]] Distance distance(const FabricPath& path) const;
   [[nodiscard]] bool pcie_peers(const FabricPath& path) const;
   [[nodiscard]] FabricPath host_route(topologies::NodeId from, topologies::NodeId to) const;
   [[nodiscard]] FabricPath through_memory(topologies::NodeId from, topologies::NodeId to,
-                                          std::size_t host, std::size_t numa) const;
+                                          Staging staging) const;
   [[nodiscard]] FabricPath network_path(const NetPort& from, std::size_t from_host,
                                         const NetPort& to, std::size_t to_host) const;
   [[nodiscard]] Connection start(const params::Transport& transport, const std::string& name) const;

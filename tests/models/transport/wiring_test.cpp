@@ -116,6 +116,21 @@ TEST_F(OnTheCase, GpuDirectLeavesOutHostMemory) {
   EXPECT_EQ(direct.staged_copies, 0);
 }
 
+TEST_F(OnTheCase, GpuDirectReachesAsFarAsItsLevel) {
+  // GPU 0 hangs on the HCA's PCIe switch, GPU 2 on the other socket.
+  WiringOptions options = over(Network::kInfiniBand, 1, "mlx5_0");
+  options.ports[0][0].gdr = true;
+  options.ports[1][0].gdr = true;
+  const auto copies = [&](Distance level, std::int32_t gpu) {
+    options.gdr_level = level;
+    return wire(options).connect(RankId(gpu), RankId(gpu + 4), ChannelId(0)).staged_copies;
+  };
+  EXPECT_EQ(copies(Distance::kLoc, 0), 2);
+  EXPECT_EQ(copies(Distance::kPix, 0), 0);
+  EXPECT_EQ(copies(Distance::kPhb, 2), 2);
+  EXPECT_EQ(copies(Distance::kSys, 2), 0);
+}
+
 TEST_F(OnTheCase, WithoutP2PThroughSharedMemory) {
   WiringOptions options;
   options.p2p = false;

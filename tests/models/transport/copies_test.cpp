@@ -1,0 +1,183 @@
+// TCP against RDMA: latency of a small message and copies through host memory, on the case's two
+// hosts; and NVSwitch under traffic between all pairs.
+#include <algorithm>
+#include <memory>
+
+#include <gtest/gtest.h>
+
+#include "models/transport/wiring.h"
+#include "sim/core/errors.h"
+
+namespace busbw::transport {
+namespace {
+
+const std::string kCatalog = std::string(BUSBW_SOURCE_DIR) + "/topologies/catalog";
+
+struct Data {
+  topologies::Catalog catalog;
+  params::Transports transports;
+  std::vector<topologies::Machine> machines;
+};
+
+const Data& data() {
+  static const Data loaded = [] {
+    Problems problems;
+    Data read;
+    read.catalog = topologies::load_catalog(kCatalog, problems);
+    read.transports = params::load_transports(kCatalog, problems);
+    read.machines = topologies::load_machines(kCatalog + "/machines", read.catalog, problems);
+    problems.throw_if_any();
+    return read;
+  }();
+  return loaded;
+}
+
+const topologies::Machine& machine(const std::string& name) {
+  return *std::find_if(data().machines.begin(), data().machines.end(),
+                       [&](const topologies::Machine& known) { return known.name == name; });
+}
+
+/// Two hosts of the case. NIC 0 is eth0, NIC 1 the HCA.
+struct Pair {
+  Pair() {
+    cluster.hosts = {machine("a100-40gb-x4"), machine("a100-40gb-x4")};
+    for (const char* nic : {"eth0", "mlx5_0"}) {
+      topologies::Network network;
+      network.name = nic;
+      network.nics = {nic};
+      cluster.networks.push_back(network);
+    }
+    built = topologies::build(cluster, data().catalog);
+  }
+
+  Connection connect(Network network, std::size_t nic, bool gdr,
+                     params::Protocol protocol = params::Protocol::kLowLatency) {
+    WiringOptions options;
+    options.protocol = protocol;
+    options.network = network;
+    options.ports = {{{"nic", nic, 0, gdr}}, {{"nic", nic, 0, gdr}}};
+    Wiring wiring(*engine, cluster, built, data().transports, options);
+    return wiring.connect(RankId(0), RankId(4), ChannelId(0));
+  }
+
+  /// How often a message crosses the DRAM of host `host`, by writes and reads.
+  [[nodiscard]] std::int64_t crossings(const Connection& connection, int host) const {
+    const std::string prefix = "node" + std::to_string(host) + "/";
+    return std::count_if(connection.path.begin(), connection.path.end(), [&](engine::LinkId link) {
+      const std::string& name = engine->name(link);
+      return name.starts_with(prefix) && name.find("memory") != std::string::npos;
+    });
+  }
+
+  topologies::Cluster cluster;
+  topologies::BuiltCluster built;
+  std::unique_ptr<engine::Engine> engine = engine::make_engine(engine::Kind::kFluid);
+};
+
+// A small message (LL) from GPU 0 to GPU 4, each under a PCIe switch with the HCA. PCIe hops of
+// 0.15 us, those of eth0 0.2 (Gen3); adapters 0.3 and 1 us at each end.
+//   GPUDirect RDMA            1.4 us + 4 hops + 2 x 0.3                            =  2.6 us
+//   RDMA from host memory     1.4 us + 8 hops + 2 x 0.3                            =  3.2 us
+//   sockets over the same NIC  15 us + 8 hops + 2 x 0.3                            = 16.8 us
+//   sockets over eth0          15 us + 4 hops + 2 x 0.2 + 2 x 1                    = 18.0 us
+// Sockets take 5.3 to 6.9 times as long. Public figures: 1 to 2 us between hosts by InfiniBand, 5
+// to 10 times as much by TCP.
+TEST(Copies, SmallMessagesTakeFiveToTenTimesAsLongBySocket) {
+  Pair pair;
+  const Duration direct = pair.connect(Network::kInfiniBand, 1, true).latency;
+  const Duration staged = pair.connect(Network::kInfiniBand, 1, false).latency;
+  const Duration same_nic = pair.connect(Network::kSocket, 1, false).latency;
+  const Duration slow_nic = pair.connect(Network::kSocket, 0, false).latency;
+  EXPECT_EQ(direct.ps(), 2'600'000);
+  EXPECT_EQ(staged.ps(), 3'200'000);
+  EXPECT_EQ(same_nic.ps(), 16'800'000);
+  EXPECT_EQ(slow_nic.ps(), 18'000'000);
+  for (const Duration socket : {same_nic, slow_nic}) {
+    for (const Duration rdma : {direct, staged}) {
+      const double ratio = socket.as_us() / rdma.as_us();
+      EXPECT_GE(ratio, 5);
+      EXPECT_LE(ratio, 10);
+    }
+  }
+}
+
+// GPU -> NCCL's buffer -> kernel's buffer -> NIC: two writes and two reads at each end. RDMA leaves
+// out the kernel's buffer, GPUDirect RDMA both.
+TEST(Copies, SocketsCrossTheMemoryTwiceRdmaOnceGpuDirectNever) {
+  Pair pair;
+  const Connection socket = pair.connect(Network::kSocket, 0, false);
+  const Connection staged = pair.connect(Network::kInfiniBand, 1, false);
+  const Connection direct = pair.connect(Network::kInfiniBand, 1, true);
+  for (const int host : {0, 1}) {
+    EXPECT_EQ(pair.crossings(socket, host), 4);
+    EXPECT_EQ(pair.crossings(staged, host), 2);
+    EXPECT_EQ(pair.crossings(direct, host), 0);
+  }
+}
+
+// What crosses a link twice uses twice its rate there: of 1 MB by socket the memory writes 2 MB and
+// the proxy threads of both ranks each move 1 MB; by RDMA no thread moves any.
+TEST(Copies, AreResourcesOfTheEngine) {
+  Pair pair;
+  const Connection socket = pair.connect(Network::kSocket, 0, false);
+  engine::FlowSpec flow;
+  flow.path = socket.path;
+  flow.size = Bytes(1'000'000);
+  pair.engine->start_flow(flow, [](engine::FlowEnd) {});
+  pair.engine->run();
+  int threads = 0;
+  int memories = 0;
+  for (std::size_t i = 0; i < pair.engine->link_count(); ++i) {
+    const engine::LinkId link(static_cast<std::int32_t>(i));
+    const std::int64_t carried = pair.engine->usage(link).carried.count();
+    if (pair.engine->name(link).ends_with("proxy thread")) {
+      EXPECT_NEAR(static_cast<double>(carried), 1e6, 1);
+      ++threads;
+    } else if (pair.engine->name(link).find("memory") != std::string::npos) {
+      EXPECT_NEAR(static_cast<double>(carried), 2e6, 1);
+      ++memories;
+    }
+  }
+  EXPECT_EQ(threads, 2);
+  EXPECT_EQ(memories, 4);  // a write and a read link at each end
+  const Connection rdma = pair.connect(Network::kInfiniBand, 1, false);
+  for (const engine::LinkId link : rdma.path) {
+    EXPECT_FALSE(pair.engine->name(link).ends_with("proxy thread"));
+  }
+}
+
+// Eight GPUs, each sending 1 GB to each other one at the same time: 7 flows leave a GPU over its 18
+// links. Without contention inside the switch they end together after 7 GB / (rate x 0.876).
+TEST(NvSwitch, AllPairsAtTheFullRateOfTheGpus) {
+  const std::vector<std::pair<std::string, double>> machines = {{"dgx-h100", 450},
+                                                                {"dgx-b200", 900}};
+  for (const auto& entry : machines) {
+    topologies::Cluster cluster;
+    cluster.hosts = {machine(entry.first)};
+    const topologies::BuiltCluster built = topologies::build(cluster, data().catalog);
+    const std::unique_ptr<engine::Engine> engine = engine::make_engine(engine::Kind::kFluid);
+    Wiring wiring(*engine, cluster, built, data().transports, {});
+    std::vector<double> ends;
+    for (std::int32_t from = 0; from < 8; ++from) {
+      for (std::int32_t to = 0; to < 8; ++to) {
+        if (from != to) {
+          engine::FlowSpec flow;
+          flow.path = wiring.connect(RankId(from), RankId(to), ChannelId(0)).path;
+          flow.size = Bytes(1'000'000'000);
+          engine->start_flow(flow, [&](engine::FlowEnd end) {
+            EXPECT_EQ(end, engine::FlowEnd::kDone);
+            ends.push_back((engine->now() - SimTime()).as_ms());
+          });
+        }
+      }
+    }
+    engine->run();
+    ASSERT_EQ(ends.size(), 56U);
+    for (const double end : ends) {
+      EXPECT_NEAR(end, 7 / (entry.second * 0.876) * 1e3, 1e-6) << entry.first;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace busbw::transport
