@@ -175,6 +175,29 @@ void set_sockets(const Variant& variant, const nccl::Decision& decision, Plan& p
   plan.wiring.sockets_per_thread = static_cast<std::int32_t>(sockets);
 }
 
+/// NCCL_NET_GDR_LEVEL: a name, or the numbers of old (levelsOldToNew). Source: NCCL 2.18 to 2.30,
+/// src/graph/paths.cc. Words that NCCL does not know count as 0, as it does itself.
+transport::Distance gdr_level(const nccl::Environment& environment) {
+  using transport::Distance;
+  const std::optional<std::string> value = nccl::text(environment, "NCCL_NET_GDR_LEVEL");
+  if (!value) {
+    return Distance::kPxb;
+  }
+  constexpr std::array<std::pair<const char*, Distance>, 5> kNames = {{{"LOC", Distance::kLoc},
+                                                                       {"PIX", Distance::kPix},
+                                                                       {"PXB", Distance::kPxb},
+                                                                       {"PHB", Distance::kPhb},
+                                                                       {"SYS", Distance::kSys}}};
+  for (const auto& [name, level] : kNames) {
+    if (*value == name) {
+      return level;
+    }
+  }
+  constexpr std::int64_t kFarthest = 4;
+  return static_cast<Distance>(
+      std::clamp<std::int64_t>(nccl::numeric(environment, "NCCL_NET_GDR_LEVEL", 0), 0, kFarthest));
+}
+
 /// The highest speed that NCCL's search tries and that the NIC has. Source: NCCL
 /// src/graph/search.cc, speedArrayInter below sm_90, in units of 10 MB/s.
 Bandwidth searched_speed(std::int64_t speed_mbit) {
@@ -197,6 +220,26 @@ std::int32_t channels_alone(const Variant& variant) {
 }
 
 }  // namespace
+
+std::vector<Candidate> candidates_of(Algorithm algorithm, const nccl::Environment& environment,
+                                     std::int32_t hosts) {
+  nccl::Environment free = environment;
+  free.erase("NCCL_ALGO");
+  const bool ours = algorithm == Algorithm::kHierarchical;
+  const Algorithm cut_as = ours ? Algorithm::kRing : algorithm;
+  std::vector<Candidate> candidates;
+  for (const Candidate& candidate : candidates_of(free, hosts)) {
+    if (candidate.algorithm == cut_as &&
+        !(ours && candidate.protocol == Protocol::kLowLatency128)) {
+      candidates.push_back({algorithm, candidate.protocol});
+    }
+  }
+  if (candidates.empty()) {
+    throw InputError("NCCL_PROTO='" + nccl::text(environment, "NCCL_PROTO").value_or("") +
+                     "' leaves no protocol for " + collectives::to_string(algorithm));
+  }
+  return candidates;
+}
 
 std::vector<Candidate> candidates_of(const nccl::Environment& environment, std::int32_t hosts) {
   const std::string algorithms = nccl::text(environment, "NCCL_ALGO").value_or("");
@@ -240,16 +283,22 @@ Plan make_plan(const Variant& variant, const nccl::Decision& decision) {
       collectives::LocalOrders(static_cast<std::size_t>(searched), chain), plan.hosts,
       collectives::TreePattern::kBalanced);
   plan.shape.ranks = local * plan.hosts;
+  for (std::int32_t rank = 0; rank < plan.shape.ranks; ++rank) {
+    plan.shape.host_of.push_back(rank / local);
+  }
   for (std::int32_t c = 0; c < channels; ++c) {
     plan.shape.rings.push_back(rings[static_cast<std::size_t>(c) % rings.size()]);
     plan.shape.trees.push_back(trees[static_cast<std::size_t>(c) % trees.size()]);
   }
-  plan.candidates = candidates_of(variant.environment, plan.hosts);
+  const std::optional<Algorithm>& asked = variant.workload.algorithm;
+  plan.candidates = asked ? candidates_of(*asked, variant.environment, plan.hosts)
+                          : candidates_of(variant.environment, plan.hosts);
   plan.wiring.p2p = nccl::numeric(variant.environment, "NCCL_P2P_DISABLE", 0) != 1;
   plan.wiring.shm = nccl::numeric(variant.environment, "NCCL_SHM_DISABLE", 0) != 1;
   if (!alone) {
     set_network(variant, decision, plan);
     set_sockets(variant, decision, plan);
+    plan.wiring.gdr_level = gdr_level(variant.environment);
     plan.ring_bandwidth = searched_speed(speed_of(decision.hosts.front())) * searched;
   }
   return plan;
@@ -281,8 +330,11 @@ Cut cut_of(const Plan& plan, const Variant& variant, Candidate candidate, Bytes 
     cut.options.channel_bytes.push_back(work.bytes);
   }
   const bool sliced = works.front().slice < works.front().chunk;
-  // Ring/Simple cuts a chunk of four slots into two messages of two slots each.
-  cut.options.slices = sliced ? 2 : 1;
+  // Ring/Simple cuts a chunk of four slots into two messages of two slots each. Hierarchical has
+  // no slices: its chunk is such a message.
+  const bool ours = candidate.algorithm == Algorithm::kHierarchical;
+  cut.options.chunk = ours ? works.front().slice : works.front().chunk;
+  cut.options.slices = sliced && !ours ? 2 : 1;
   cut.slots = nccl::kSteps / (sliced ? 2 : 1);
   cut.options.slots = cut.slots;
   return cut;

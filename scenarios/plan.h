@@ -4,7 +4,7 @@
 // Stands in for NCCL's graph search: inside a host the ring runs 0, L-1, ..., 1 and the tree chain
 // 0, 1, ..., L-1, what NCCL finds for GPUs that are all equally near to each other (directly joined
 // or two of them). The algorithm with the smallest simulated time is taken, not the one of NCCL's
-// own cost table.
+// own cost table; a workload may ask for one by name.
 #pragma once
 #include <string>
 #include <vector>
@@ -37,6 +37,11 @@ Plan make_plan(const Variant& variant, const nccl::Decision& decision);
 
 /// Algorithms and protocols that the environment leaves, for the collective on `hosts` hosts.
 std::vector<Candidate> candidates_of(const nccl::Environment& environment, std::int32_t hosts);
+
+/// `algorithm` with the protocols that the environment leaves, whatever NCCL_ALGO says.
+/// Hierarchical, which NCCL does not have, is cut and played as a ring with LL or Simple is.
+std::vector<Candidate> candidates_of(collectives::Algorithm algorithm,
+                                     const nccl::Environment& environment, std::int32_t hosts);
 
 /// How the collective is cut with this candidate: generator options, channels in use, and messages
 /// of a connection that may be ahead of the receiver.

@@ -28,6 +28,7 @@ struct Run {
   Duration time;
   Bottleneck bottleneck;
   std::int64_t messages = 0;
+  Bytes leaving_host;  // payload that goes to other hosts, from the host with the most
   std::optional<std::string> failure;  // a connection over a link that is down
 };
 
@@ -74,6 +75,7 @@ struct VariantResult {
   std::vector<std::string> channel_rings;  // "0 3 2 1 4 7 6 5" per channel
   std::vector<std::string> channel_trees;  // "1/-1/-1->0->4" per channel, of rank 0
   std::vector<SizeResult> results;
+  std::optional<Bytes> crossover;  // see crossover.h
   std::optional<TrainingResult> training;
   std::vector<TrainingResult> alternatives;
   std::vector<std::string> remarks;  // facts about this run for people

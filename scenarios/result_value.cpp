@@ -64,6 +64,7 @@ Value size_value(const SizeResult& size) {
                         .set("protocol", params::to_string(run.protocol))
                         .set("channels", run.channels)
                         .set("messages", run.messages)
+                        .set("leaving_host_bytes", run.leaving_host.count())
                         .set("time_us", run.time.as_us()));
   }
   Value value = Value::object();
@@ -76,6 +77,7 @@ Value size_value(const SizeResult& size) {
       .set("time_us", size.best.time.as_us())
       .set("algbw_GBps", size.algbw_GBps)
       .set("busbw_GBps", size.busbw_GBps)
+      .set("leaving_host_bytes", size.best.leaving_host.count())
       .set("bottleneck", bottleneck_value(size.best.bottleneck))
       .set("candidates", std::move(candidates));
   if (size.measured) {
@@ -136,6 +138,7 @@ Value variant_value(const VariantResult& variant) {
       .set("outcome", variant.outcome)
       .set("error", optional_value(variant.error))
       .set("results", std::move(results))
+      .set("tree_to_ring_bytes", variant.crossover ? Value(variant.crossover->count()) : Value())
       .set("training", variant.training ? training_value(*variant.training) : Value())
       .set("training_alternatives", std::move(alternatives))
       .set("checks", std::move(checks))
@@ -177,6 +180,7 @@ Value to_value(const Result& result) {
       .set("variants", std::move(variants))
       .set("comparison", std::move(comparison))
       .set("training_assumptions", texts(result.training_assumptions))
+      .set("training_remarks", texts(result.training_remarks))
       .set("bytes_per_sync",
            result.solved_bytes_per_sync ? Value(result.solved_bytes_per_sync->count()) : Value())
       .set("notes", notes_value(result.notes))

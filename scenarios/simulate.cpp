@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "scenarios/crossover.h"
 #include "scenarios/plan.h"
 #include "scenarios/train.h"
 #include "sim/core/quantity.h"
@@ -138,6 +139,7 @@ VariantResult run_variant(const Variant& variant, const Context& context,
     describe_channels(variant, result);
     result.results = simulate_sizes(variant, result.decision, context, options.engine, fingerprint);
     take_failures(result);
+    result.crossover = tree_to_ring(result.results);
   }
   add_measured(variant, result);
   return result;

@@ -58,14 +58,40 @@ std::int32_t smallest_sm(const Variant& variant, const topologies::Catalog& cata
   return smallest;
 }
 
+collectives::Schedule schedule_of(Algorithm algorithm, const collectives::Shape& shape,
+                                  const collectives::Options& options) {
+  switch (algorithm) {
+    case Algorithm::kRing:
+      return collectives::ring_all_reduce(shape, options);
+    case Algorithm::kTree:
+      return collectives::tree_all_reduce(shape, options);
+    case Algorithm::kHierarchical:
+      return collectives::hierarchical_all_reduce(shape, options);
+  }
+  CHECK(false, "algorithm {}", static_cast<int>(algorithm));
+}
+
+/// Payload that the host with the most of it sends to other hosts.
+Bytes leaving_host(const collectives::Schedule& schedule,
+                   const std::vector<std::int32_t>& host_of) {
+  std::vector<Bytes> sent(host_of.size());
+  for (const collectives::Lane& lane : schedule.lanes) {
+    const std::int32_t host = host_of[lane.rank.index()];
+    for (const collectives::Step& step : lane.steps) {
+      if (step.op == collectives::Op::kSend && host_of[step.peer.index()] != host) {
+        sent[static_cast<std::size_t>(host)] += step.bytes;
+      }
+    }
+  }
+  return *std::max_element(sent.begin(), sent.end());
+}
+
 Run play_candidate(const Stage& stage, Candidate candidate, Bytes bytes, Fingerprint& fingerprint) {
   const Cut cut = cut_of(stage.plan, stage.variant, candidate, bytes);
   collectives::Shape shape = stage.plan.shape;
   shape.rings.resize(static_cast<std::size_t>(cut.channels));
   shape.trees.resize(static_cast<std::size_t>(cut.channels));
-  const collectives::Schedule schedule = candidate.algorithm == Algorithm::kTree
-                                             ? collectives::tree_all_reduce(shape, cut.options)
-                                             : collectives::ring_all_reduce(shape, cut.options);
+  const collectives::Schedule schedule = schedule_of(candidate.algorithm, shape, cut.options);
   const std::unique_ptr<engine::Engine> engine = engine::make_engine(stage.engine);
   transport::WiringOptions wiring_options = stage.plan.wiring;
   wiring_options.protocol = candidate.protocol;
@@ -92,6 +118,7 @@ Run play_candidate(const Stage& stage, Candidate candidate, Bytes bytes, Fingerp
   run.channels = cut.channels;
   run.time = playback.time;
   run.messages = playback.messages;
+  run.leaving_host = leaving_host(schedule, shape.host_of);
   run.failure = playback.failure;
   run.bottleneck = bottleneck_of(*engine, playback.time);
   return run;

@@ -82,6 +82,7 @@ class Trainer {
     }
     if (!training.bytes_per_sync) {
       remark_overlap(training, assumptions.front());
+      remark_measured_rate(training);
     }
   }
 
@@ -156,6 +157,21 @@ class Trainer {
               : fmt::format("no overlap explains the measured {:g} samples/s of '{}'",
                             *variant.measured->samples_per_second, variant.name));
     }
+  }
+
+  /// The bytes that the solved time would move at the rate that was measured, not predicted.
+  void remark_measured_rate(const Training& training) {
+    const VariantResult& observed = result_.variants[index_of(training.solve_variant)];
+    if (!observed.training || !observed.measured || observed.measured->points.empty()) {
+      return;
+    }
+    const MeasuredPoint& point = observed.measured->points.back();
+    const double seconds = observed.training->communication.as_seconds();
+    const double bytes_per_second =
+        static_cast<double>(point.bytes.count()) / point.time.as_seconds();
+    result_.training_remarks.push_back(fmt::format(
+        "at the measured algbw of {:.3f} GB/s the same {:.1f} ms a synchronisation are {:.3f} GB",
+        bytes_per_second / 1e9, seconds * 1e3, bytes_per_second * seconds / 1e9));
   }
 
   [[nodiscard]] std::size_t index_of(const std::string& name) const {

@@ -116,6 +116,7 @@ std::string sizes_table(const VariantResult& variant, const std::string& type, b
                                  {"busbw", Align::kRight},
                                  {"algorithm"},
                                  {"ch", Align::kRight},
+                                 {"host sends", Align::kRight},
                                  {"bottleneck, payload rate used"},
                                  {"beside it"}};
   if (measured) {
@@ -140,6 +141,8 @@ std::string sizes_table(const VariantResult& variant, const std::string& type, b
     row.push_back(fmt::format("{}/{}", collectives::to_string(size.best.algorithm),
                               params::to_string(size.best.protocol)));
     row.push_back(fmt::format("{}", size.best.channels));
+    row.push_back(fmt::format("{:.3g} S", static_cast<double>(size.best.leaving_host.count()) /
+                                              static_cast<double>(size.bytes.count())));
     row.push_back(size.best.bottleneck.link.empty()
                       ? "none"
                       : fmt::format("{} {:.1f} %", size.best.bottleneck.link,
@@ -206,6 +209,10 @@ std::string variant_text(const VariantResult& variant, const ReportOptions& opti
   }
   if (!variant.results.empty()) {
     text += led("  ", sizes_table(variant, variant.type, options.colour));
+  }
+  if (variant.crossover) {
+    text += fmt::format("  the tree is faster up to {:.3g} MB, the ring above\n",
+                        static_cast<double>(variant.crossover->count()) / 1e6);
   }
   text += training_text(variant);
   for (const Check& check : variant.checks) {

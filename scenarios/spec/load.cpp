@@ -53,7 +53,7 @@ Expectation read_expectation(const YamlNode& node, Problems& problems) {
   expect.network = reader.text("network");
   expect.bootstrap_interface = reader.text("bootstrap_interface");
   expect.data_devices = reader.texts("data_devices");
-  expect.algorithm = reader.choice("algorithm", {"Ring", "Tree"});
+  expect.algorithm = reader.choice("algorithm", {"Ring", "Tree", "Hierarchical"});
   expect.error_contains = reader.text("error_contains");
   reader.finish();
   return expect;

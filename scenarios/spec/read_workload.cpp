@@ -125,6 +125,23 @@ std::optional<Duration> time_of(MappingReader& reader, const Bytes size) {
   return Duration::picoseconds(static_cast<std::int64_t>(ps + 0.5));
 }
 
+std::optional<collectives::Algorithm> read_algorithm(MappingReader& reader) {
+  using collectives::Algorithm;
+  std::vector<std::string> names;
+  const std::vector<Algorithm> known = {Algorithm::kRing, Algorithm::kTree,
+                                        Algorithm::kHierarchical};
+  for (const Algorithm algorithm : known) {
+    names.push_back(collectives::to_string(algorithm));
+  }
+  const std::optional<std::string> name = reader.choice("algorithm", names);
+  for (const Algorithm algorithm : known) {
+    if (name == collectives::to_string(algorithm)) {
+      return algorithm;
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 Workload read_workload(const YamlNode& node, Problems& problems) {
@@ -139,6 +156,7 @@ Workload read_workload(const YamlNode& node, Problems& problems) {
     names.emplace_back(type.name);
   }
   workload.type = reader.choice("type", names).value_or("float");
+  workload.algorithm = read_algorithm(reader);
   for (const ElementType& type : kTypes) {
     if (workload.type == type.name) {
       workload.element = Bytes(type.bytes);

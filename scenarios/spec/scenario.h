@@ -24,7 +24,8 @@ struct Workload {
   collectives::Collective collective = collectives::Collective::kAllReduce;
   std::string type = "float";  // nccl-tests' name of the element type
   Bytes element = Bytes(4);
-  std::vector<Bytes> sizes;  // S of nccl-tests, ascending
+  std::vector<Bytes> sizes;                         // S of nccl-tests, ascending
+  std::optional<collectives::Algorithm> algorithm;  // asked for; nothing: NCCL_ALGO, or the faster
 };
 
 /// Data-parallel training, one optimizer step = `accumulation` micro-steps.

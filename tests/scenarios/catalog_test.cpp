@@ -158,6 +158,7 @@ TEST(NicMisselection, EveryVariantEndsAsNcclDoes) {
   const std::vector<std::pair<std::string, std::string>> expected = {
       {"before", "runs"},
       {"fixed", "runs"},
+      {"fixed, further settings", "runs"},
       {"unset, healthy HCA", "runs"},
       {"unset, no device in the container", "runs"},
       {"unset, port down, 2.18", "error"},
