@@ -1,0 +1,60 @@
+"""The examples of the format pages, taken out of them and given to the program."""
+import json
+import pathlib
+import re
+import tempfile
+import unittest
+
+from program import SOURCE, run
+
+
+def examples(page, language):
+    """The fenced blocks of one language on a page of docs/formats."""
+    text = (SOURCE / 'docs/formats' / page).read_text(encoding='utf-8')
+    return re.findall(rf'^```{language}\n(.*?)^```$', text, re.M | re.S)
+
+
+class Examples(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def write(self, name, text):
+        """A file with the example."""
+        path = self.folder / name
+        path.write_text(text, encoding='utf-8')
+        return str(path)
+
+    def test_scenarios_run(self):
+        found = examples('scenario.md', 'yaml')
+        self.assertGreater(len(found), 0)
+        for number, text in enumerate(found):
+            result = run('run', self.write(f'{number}.yaml', text), '--json', '-')
+            self.assertEqual((result.returncode, result.stderr), (0, ''))
+            self.assertEqual(json.loads(result.stdout)['schema'], 'busbw.run/1')
+
+    def test_selection_records_are_decided_as_the_page_says(self):
+        found = examples('selection-records.md', 'json')
+        self.assertEqual(len(found), 1)
+        result = run('select', '--records', self.write('r.json', found[0]), '--json', '-')
+        self.assertEqual((result.returncode, result.stderr), (0, ''))
+        answer = json.loads(result.stdout)[0]
+        self.assertEqual((answer['outcome'], answer['network'], answer['bootstrap_interface']),
+                         ('ran', 'Socket', 'eth0'))
+        self.assertEqual(answer['data_interfaces'], ['eth0', 'rdma0'])
+        self.assertEqual([channel['net_device'] for channel in answer['channels']], [0, 1, 0, 1])
+        point = answer['points'][0]
+        self.assertAlmostEqual(point['predicted_busbw_GBps'], point['measured_busbw_GBps'],
+                               delta=0.1 * point['measured_busbw_GBps'])
+
+    def test_the_page_names_every_key_of_the_answer(self):
+        text = (SOURCE / 'docs/formats/selection-records.md').read_text(encoding='utf-8')
+        record = self.write('r.json', examples('selection-records.md', 'json')[0])
+        answer = json.loads(run('select', '--records', record, '--json', '-').stdout)[0]
+        for key in answer:
+            self.assertTrue(f'`{key}`' in text, key)
+
+
+if __name__ == '__main__':
+    unittest.main()
