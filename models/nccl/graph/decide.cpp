@@ -1,0 +1,175 @@
+// Groups hosts into nodes, searches each distinct node once, and puts the parts together.
+#include "models/nccl/graph/decide.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "models/nccl/graph/views.h"
+#include "sim/core/errors.h"
+
+namespace busbw::nccl::graph {
+namespace {
+
+constexpr int kMostRanks = 1 << 20;
+
+std::size_t at(int index) {
+  return static_cast<std::size_t>(index);
+}
+
+class Decider {
+ public:
+  explicit Decider(const DecideInput& input)
+      : input_(input), rules_(path_rules(input.environment, switches_of(input.version))) {}
+
+  Decision run() {
+    decision_.version = input_.version;
+    decision_.switches = switches_of(input_.version);
+    decision_.hosts = static_cast<int>(input_.hosts.size());
+    decision_.environment = input_.environment;
+    count_ranks();
+    set_domains();
+    int rank = 0;
+    for (std::size_t host = 0; host < input_.hosts.size();) {
+      const std::size_t end =
+          std::min(input_.hosts.size(), host + at(std::max(1, decision_.hosts_per_nvlink_domain)));
+      const std::vector<int> members(input_.hosts.begin() + static_cast<std::ptrdiff_t>(host),
+                                     input_.hosts.begin() + static_cast<std::ptrdiff_t>(end));
+      for (const int group : groups_of(members))
+        decision_.nodes.push_back({group, rank});
+      for (const int topology : members)
+        rank += gpus_[at(topology)];
+      host = end;
+    }
+    decision_.comm = communicator(decision_.groups, decision_.nodes, ranks_, input_.environment);
+    decision_.rings = rings(decision_.groups, decision_.nodes, decision_.comm);
+    decision_.trees = trees(decision_.groups, decision_.nodes, decision_.comm);
+    decision_.tuning = tune(decision_.comm, input_.environment, decision_.switches);
+    return std::move(decision_);
+  }
+
+ private:
+  void count_ranks() {
+    for (const Element& topology : input_.topologies) {
+      gpus_.push_back(count_gpus(topology));
+      if (gpus_.back() == 0)
+        throw InputError({{topology.where, "the topology has no GPU"}});
+    }
+    if (input_.hosts.empty())
+      throw InputError("a job needs at least one node");
+    for (const int topology : input_.hosts) {
+      ranks_ += gpus_[at(topology)];
+      if (ranks_ > kMostRanks)
+        throw InputError(fmt::format("the job has more than {} ranks", kMostRanks));
+    }
+    decision_.gpus_per_host = gpus_[at(input_.hosts.front())];
+  }
+
+  void set_domains() {
+    const bool spans = input_.hosts_per_nvlink_domain > 1 && decision_.hosts > 1 &&
+                       rules_.p2p_level.value_or(PathType::kSys) != PathType::kLoc &&
+                       input_.version >= Version{2, 21, 5} &&
+                       numeric(input_.environment, "NCCL_MNNVL_ENABLE", 2) != 0;
+    decision_.mnnvl = spans;
+    decision_.hosts_per_nvlink_domain = spans ? input_.hosts_per_nvlink_domain : 0;
+  }
+
+  /// The nodes that these hosts (one, or an NVLink domain) make; each group is searched once.
+  const std::vector<int>& groups_of(const std::vector<int>& members) {
+    const auto known = cache_.find(members);
+    if (known != cache_.end())
+      return known->second;
+    std::vector<const Element*> hosts;
+    int gpus = 0;
+    for (const int topology : members) {
+      hosts.push_back(&input_.topologies[at(topology)]);
+      gpus += gpus_[at(topology)];
+    }
+    System system = build_system(merged_document(hosts, decision_.switches), decision_.switches);
+    system.inter = gpus != ranks_;
+    compute_paths(system, rules_);
+    std::vector<int> numbers;
+    std::vector<std::vector<int>> parts = domains(system);
+    std::sort(parts.begin(), parts.end(), [&](const auto& a, const auto& b) {
+      return first_rank(system, a) < first_rank(system, b);
+    });
+    for (const std::vector<int>& part : parts) {
+      numbers.push_back(static_cast<int>(decision_.groups.size()));
+      decision_.groups.push_back(searched(system, part));
+    }
+    return cache_.emplace(members, std::move(numbers)).first->second;
+  }
+
+  static int first_rank(const System& system, const std::vector<int>& gpus) {
+    int first = kMostRanks;
+    for (const int gpu : gpus)
+      first = std::min(first, system.node(NodeType::kGpu, gpu).gpu.rank);
+    return first;
+  }
+
+  Group searched(const System& whole, const std::vector<int>& part) {
+    Group group;
+    group.system = whole;
+    System& system = group.system;
+    const bool trimmed = static_cast<int>(part.size()) != whole.count(NodeType::kGpu);
+    if (trimmed)
+      keep_gpus(system, part);
+    system.inter = static_cast<int>(part.size()) != ranks_;
+    const bool drop_nets = !system.inter && !system.switches.keep_nets;
+    if (drop_nets)
+      remove_nets(system);
+    if (trimmed || drop_nets || system.inter != whole.inter)
+      compute_paths(system, rules_);
+    SearchLimits limits;
+    const int most = system.switches.version >= Version{2, 25, 1} ? 32 : 16;
+    limits.most_channels = most;
+    limits.cross_nic = numeric(input_.environment, "NCCL_CROSS_NIC", 2);
+    group.ring = search_graph(system, Pattern::kRing, limits, rules_);
+    SearchLimits tree_limits = limits;
+    tree_limits.least_channels = tree_limits.most_channels = group.ring.channels;
+    group.tree = search_graph(system, Pattern::kBalancedTree, tree_limits, rules_);
+    group.nvls.pattern = Pattern::kNvls;
+    const int least_gpus = system.switches.nvls_with_two ? 2 : 3;
+    if (numeric(input_.environment, "NCCL_NVLS_ENABLE", 2) != 0 &&
+        system.count(NodeType::kGpu) >= least_gpus && system.smallest_sm() >= 90) {
+      limits.most_channels = 32;
+      group.nvls = search_graph(system, Pattern::kNvls, limits, rules_);
+    }
+    return group;
+  }
+
+  static void remove_nets(System& system) {
+    std::vector<int>& nets = system.by_type[static_cast<std::size_t>(NodeType::kNet)];
+    for (const int net : nets)
+      system.nodes[at(net)].links.clear();
+    for (Node& node : system.nodes) {
+      node.links.erase(
+          std::remove_if(node.links.begin(), node.links.end(),
+                         [&](int l) { return system.links[at(l)].kind == LinkKind::kNet; }),
+          node.links.end());
+    }
+    nets.clear();
+  }
+
+  const DecideInput& input_;
+  PathRules rules_;
+  Decision decision_;
+  std::vector<int> gpus_;  // per topology
+  int ranks_ = 0;
+  std::map<std::vector<int>, std::vector<int>> cache_;
+};
+
+}  // namespace
+
+DecideInput equal_hosts(const Element& topology, int hosts) {
+  DecideInput input;
+  input.topologies = {topology};
+  input.hosts.assign(at(std::max(0, hosts)), 0);
+  return input;
+}
+
+Decision decide(const DecideInput& input) {
+  return Decider(input).run();
+}
+
+}  // namespace busbw::nccl::graph

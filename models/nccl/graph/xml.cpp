@@ -1,0 +1,248 @@
+// Reading with pugixml, checking NCCL's limits, printing. Source of the format: NCCL 2.18 to 2.30,
+// src/graph/xml.cc.
+#include "models/nccl/graph/xml.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <pugixml.hpp>
+#include <set>
+
+#include <fmt/format.h>
+
+namespace busbw::nccl::graph {
+namespace {
+
+/// Elements of a tag and where they may stand.
+struct Known {
+  std::string_view tag;
+  std::array<std::string_view, 2> parents;
+};
+constexpr std::array<Known, 12> kKnown{{{"cpu", {"system", ""}},
+                                        {"pci", {"cpu", "pci"}},
+                                        {"gpu", {"pci", ""}},
+                                        {"nvlink", {"gpu", ""}},
+                                        {"c2c", {"gpu", ""}},
+                                        {"pcilink", {"pci", ""}},
+                                        {"nic", {"pci", "cpu"}},
+                                        {"net", {"nic", ""}},
+                                        {"gin", {"nic", ""}},
+                                        {"rma", {"nic", ""}},
+                                        {"nvs", {"system", ""}},
+                                        {"sys", {"", ""}}}};
+
+bool known(std::string_view tag, std::string_view parent) {
+  return std::any_of(kKnown.begin(), kKnown.end(), [&](const Known& entry) {
+    return entry.tag == tag && (entry.parents[0] == parent || entry.parents[1] == parent);
+  });
+}
+
+class Reader {
+ public:
+  Reader(std::string_view text, const std::string& file, Problems& problems)
+      : text_(text), file_(file), problems_(problems) {
+    for (std::size_t i = 0; i < text.size(); i++) {
+      if (text[i] == '\n')
+        line_starts_.push_back(i + 1);
+    }
+  }
+
+  Element run() {
+    if (text_.size() > kMostBytes) {
+      problems_.add(place(0), fmt::format("the file has {} bytes, a topology at most {}",
+                                          text_.size(), kMostBytes));
+      return {};
+    }
+    pugi::xml_document document;
+    const pugi::xml_parse_result result =
+        document.load_buffer(text_.data(), text_.size(), pugi::parse_default, pugi::encoding_utf8);
+    if (!result) {
+      std::string what = result.description();
+      std::transform(what.begin(), what.begin() + 1, what.begin(),
+                     [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+      problems_.add(place(result.offset), "not readable as XML: " + what);
+      return {};
+    }
+    const pugi::xml_node root = document.child("system");
+    if (!root) {
+      const pugi::xml_node first = document.first_child();
+      problems_.add(place(first ? first.offset_debug() : 0),
+                    first ? fmt::format("the root is '{}', expected 'system'", first.name())
+                          : "no element, expected 'system'");
+      return {};
+    }
+    Element system = read(root);
+    check_version(system);
+    check_bus_ids(system);
+    if (system.child("cpu") == nullptr)
+      problems_.add(system.where, "the system has no 'cpu'");
+    return system;
+  }
+
+ private:
+  [[nodiscard]] Location place(std::ptrdiff_t offset) const {
+    const auto at =
+        std::min(static_cast<std::size_t>(std::max<std::ptrdiff_t>(offset, 0)), text_.size());
+    const auto next = std::upper_bound(line_starts_.begin(), line_starts_.end(), at);
+    const std::size_t start = *(next - 1);
+    return {file_, static_cast<int>(next - line_starts_.begin()), static_cast<int>(at - start) + 1};
+  }
+
+  Element read(const pugi::xml_node& node) {
+    Element element;
+    element.tag = node.name();
+    element.where = place(node.offset_debug());
+    count_++;
+    if (count_ == kMostElements + 1) {
+      problems_.add(element.where,
+                    fmt::format("more than {} elements: NCCL's parser stops here", kMostElements));
+    }
+    if (count_ > kMostElements)
+      return element;
+    for (const pugi::xml_attribute& attribute : node.attributes()) {
+      add_attribute(element, attribute.name(), attribute.value());
+    }
+    for (const pugi::xml_node& child : node.children()) {
+      if (child.type() == pugi::node_element && known(child.name(), element.tag))
+        element.children.push_back(read(child));
+    }
+    return element;
+  }
+
+  void add_attribute(Element& element, const std::string& name, const std::string& value) {
+    if (element.find(name) != nullptr)
+      problems_.add(element.where, fmt::format("'{}' has two attributes '{}'", element.tag, name));
+    if (value.size() > kMostLetters) {
+      problems_.add(element.where, fmt::format("attribute '{}' of '{}' has {} letters, NCCL reads "
+                                               "at most {}",
+                                               name, element.tag, value.size(), kMostLetters));
+    }
+    element.attributes.emplace_back(name, value);
+    if (element.attributes.size() == kMostAttributes + 1) {
+      problems_.add(element.where,
+                    fmt::format("'{}' has more than {} attributes", element.tag, kMostAttributes));
+    }
+  }
+
+  void check_version(const Element& system) {
+    const std::string* version = system.find("version");
+    if (version == nullptr)
+      problems_.add(system.where, "'system' has no attribute 'version', expected '1'");
+    else if (*version != "1")
+      problems_.add(system.where, fmt::format("version is '{}', NCCL reads '1'", *version));
+  }
+
+  /// Every pci has a bus id of the form dddd:bb:dd.f, and a function is there once.
+  void check_bus_ids(const Element& element) {
+    if (element.tag == "pci") {
+      const std::string* id = element.find("busid");
+      if (id == nullptr) {
+        problems_.add(element.where, "'pci' has no attribute 'busid'");
+      } else if (id->empty() ||
+                 id->find_first_not_of("0123456789abcdefABCDEF:.") != std::string::npos) {
+        problems_.add(element.where,
+                      fmt::format("bus id '{}' is not of the form 'dddd:bb:dd.f'", *id));
+      } else if (!bus_ids_.insert(*id).second) {
+        problems_.add(element.where, fmt::format("bus id '{}' is there twice", *id));
+      }
+    }
+    for (const Element& child : element.children)
+      check_bus_ids(child);
+  }
+
+  std::string_view text_;
+  const std::string& file_;
+  Problems& problems_;
+  std::vector<std::size_t> line_starts_{0};
+  std::size_t count_ = 0;
+  std::set<std::string> bus_ids_;
+};
+
+std::string escaped(const std::string& value) {
+  std::string result;
+  for (const char c : value) {
+    switch (c) {
+      case '&':
+        result += "&amp;";
+        break;
+      case '<':
+        result += "&lt;";
+        break;
+      case '"':
+        result += "&quot;";
+        break;
+      default:
+        if (static_cast<unsigned char>(c) < 0x20)
+          result += fmt::format("&#{};", static_cast<int>(c));
+        else
+          result += c;
+        break;
+    }
+  }
+  return result;
+}
+
+void print(const Element& element, int depth, std::string& out) {
+  const std::string indent(static_cast<std::size_t>(depth) * 2, ' ');
+  out += indent + "<" + element.tag;
+  for (const auto& [name, value] : element.attributes)
+    out += fmt::format(" {}=\"{}\"", name, escaped(value));
+  if (element.children.empty()) {
+    out += "/>\n";
+    return;
+  }
+  out += ">\n";
+  for (const Element& child : element.children)
+    print(child, depth + 1, out);
+  out += indent + "</" + element.tag + ">\n";
+}
+
+}  // namespace
+
+const std::string* Element::find(std::string_view name) const {
+  for (const auto& [key, value] : attributes) {
+    if (key == name)
+      return &value;
+  }
+  return nullptr;
+}
+
+long long Element::number(std::string_view name, long long fallback) const {
+  const std::string* value = find(name);
+  return value == nullptr ? fallback : std::strtoll(value->c_str(), nullptr, 0);
+}
+
+std::string Element::text(std::string_view name) const {
+  const std::string* value = find(name);
+  return value == nullptr ? "" : *value;
+}
+
+void Element::set(std::string_view name, std::string value) {
+  for (auto& [key, old] : attributes) {
+    if (key == name) {
+      old = std::move(value);
+      return;
+    }
+  }
+  attributes.emplace_back(name, std::move(value));
+}
+
+const Element* Element::child(std::string_view wanted) const {
+  for (const Element& candidate : children) {
+    if (candidate.tag == wanted)
+      return &candidate;
+  }
+  return nullptr;
+}
+
+Element parse_topology(std::string_view text, const std::string& file, Problems& problems) {
+  return Reader(text, file, problems).run();
+}
+
+std::string print_topology(const Element& root) {
+  std::string out;
+  print(root, 0, out);
+  return out;
+}
+
+}  // namespace busbw::nccl::graph
