@@ -67,6 +67,16 @@ TEST(LoadScenario, ReadsTheExampleOfTheFormatPage) {
   EXPECT_EQ(scenario.variants.size(), 2U);
 }
 
+TEST(LoadScenario, NamesTheAlgorithmsThatCanBeAskedFor) {
+  std::string text = kGood;
+  text.replace(text.find("sizes:"), 6, "algorithm: Hierarchicl, sizes:");
+  const std::vector<std::string> lines = problems_of(text);
+  ASSERT_EQ(lines.size(), 1U) << ::testing::PrintToString(lines);
+  EXPECT_EQ(lines[0],
+            "s.yaml:5:47: error: 'algorithm' in 'workload' must be 'Ring', 'Tree' or "
+            "'Hierarchical', found 'Hierarchicl'; did you mean 'Hierarchical'?");
+}
+
 TEST(LoadScenario, ListsEveryProblemWithItsPlace) {
   const std::vector<std::string> lines = problems_of(R"(schema: busbw.scenario/1
 name: s
