@@ -7,6 +7,10 @@ import unittest
 
 from program import SOURCE, run
 
+# A key given to the reader of YAML: reader.text("title"), solve.required_number("...").
+KEY = re.compile(r'\b\w+\.(?:required_)?(?:text|texts|node|mapping|sequence|choice|integer|number|'
+                 r'boolean|bytes|bandwidth|duration)\("(\w+)"')
+
 
 def examples(page, language):
     """The fenced blocks of one language on a page of docs/formats."""
@@ -28,11 +32,20 @@ class Examples(unittest.TestCase):
 
     def test_scenarios_run(self):
         found = examples('scenario.md', 'yaml')
-        self.assertGreater(len(found), 0)
+        self.assertEqual(len(found), 2)
         for number, text in enumerate(found):
             result = run('run', self.write(f'{number}.yaml', text), '--json', '-')
             self.assertEqual((result.returncode, result.stderr), (0, ''))
             self.assertEqual(json.loads(result.stdout)['schema'], 'busbw.run/1')
+
+    def test_the_page_of_scenarios_names_every_key_that_is_read(self):
+        text = (SOURCE / 'docs/formats/scenario.md').read_text(encoding='utf-8')
+        keys = set()
+        for path in (SOURCE / 'scenarios/spec').glob('read_*.cpp'):
+            keys |= set(KEY.findall(path.read_text(encoding='utf-8')))
+        keys |= set(KEY.findall((SOURCE / 'scenarios/spec/load.cpp').read_text(encoding='utf-8')))
+        self.assertGreater(len(keys), 50)
+        self.assertEqual(sorted(key for key in keys if f'`{key}' not in text), [])
 
     def test_selection_records_are_decided_as_the_page_says(self):
         found = examples('selection-records.md', 'json')
