@@ -1,4 +1,4 @@
-"""What the README quotes of the main scenario is what the program prints."""
+"""What the README quotes is what the program prints; the commands of docs/coverage.md work."""
 import re
 import unittest
 
@@ -21,6 +21,22 @@ class Quotes(unittest.TestCase):
         for block in blocks:
             for line in block.splitlines():
                 self.assertIn(words(line), printed)
+
+
+class Coverage(unittest.TestCase):
+    def test_every_row_has_a_command_and_a_test_and_the_commands_work(self):
+        text = (SOURCE / 'docs/coverage.md').read_text(encoding='utf-8')
+        commands = set()
+        for row in re.findall(r'^\| [AB]\d+ \|.*$', text, re.M):
+            _, _, _, command, test, page, _ = row.split('|')
+            self.assertRegex(test, r'`\w+\.\w+`', row)
+            self.assertRegex(page, r'\]\(\S+\.md\)', row)
+            commands.add(re.search(r'`busbw ([^`]+)`', command).group(1))
+        self.assertGreater(len(commands), 5)
+        for command in sorted(commands):
+            arguments = command.replace('CASE', 'scenarios/catalog/nic-misselection.yaml').split()
+            result = run(*arguments, cwd=SOURCE)
+            self.assertEqual((result.returncode, result.stderr), (0, ''), command)
 
 
 if __name__ == '__main__':
