@@ -185,6 +185,10 @@ HostFolder read_host_folder(const std::string& folder, Problems& problems) {
   if (const std::optional<std::string> ibstat = take("ibstat.txt")) {
     const std::vector<IbstatAdapter> adapters =
         parse_ibstat(*ibstat, (path / "ibstat.txt").string());
+    // Without an HCA ibstat prints nothing, or a line "ibpanic: ..." of its own.
+    if (adapters.empty() && !trim(*ibstat).empty() && !trim(*ibstat).starts_with("ibpanic")) {
+      nothing_found("ibstat.txt", "ibstat");
+    }
     host.inventory.hcas = to_hcas(adapters, problems);
     for (const IbstatAdapter& adapter : adapters) {
       for (const IbstatPort& port : adapter.ports) {

@@ -186,7 +186,7 @@ Wiring::FabricPath Wiring::network_path(const NetPort& from, std::size_t from_ho
     return port < ports.size() && ports[port].has_value();
   };
   if (!cabled(out, from.port) || !cabled(in, to.port)) {
-    unreachable("not cabled to a network of the cluster");
+    unreachable("not cabled; list them in one of the 'networks' of 'cluster'");
   }
   FabricPath path{out[from.port]->out};
   const auto between =

@@ -75,6 +75,9 @@ Workload read_workload(const YamlNode& node, Problems& problems);
 Training read_training(const YamlNode& node, Problems& problems);
 Measured read_measured(const YamlNode& node, Problems& problems);
 
+/// `text` with every "{host}" replaced by the number of host `host` (from 0), counted from 1.
+std::string on_host(std::string text, std::int32_t host);
+
 /// Puts machines, NICs and inventories together. Problems get the places of the file's own words.
 Variant resolve(const Draft& draft, const topologies::Catalog& catalog, Problems& problems);
 

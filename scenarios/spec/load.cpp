@@ -108,8 +108,10 @@ void check_names(const Scenario& scenario, Problems& problems) {
   }
   for (const Variant& variant : scenario.variants) {
     const std::optional<Training>& training = variant.training;
-    if (training && !training->bytes_per_sync &&
+    if (training && !training->bytes_per_sync && !training->solve_variant.empty() &&
         std::count(names.begin(), names.end(), training->solve_variant) == 0) {
+      names.erase(std::remove(names.begin(), names.end(), ""), names.end());
+      names.erase(std::unique(names.begin(), names.end()), names.end());
       problems.add(training->where, "'solve' names the variant '" + training->solve_variant +
                                         "'; allowed: " + quoted_list(names));
       return;  // the same section in every variant
@@ -122,6 +124,9 @@ Scenario read_scenario(const YamlNode& root, const std::string& file, const Libr
   MappingReader reader(root, "the scenario", problems);
   Scenario scenario;
   scenario.file = file;
+  if (!root.is_mapping()) {
+    return scenario;  // said by the reader; no use in naming every key that is not there
+  }
   reader.required_choice("schema", {kSchema});
   scenario.name = reader.required_text("name");
   scenario.description = reader.text("description").value_or("");

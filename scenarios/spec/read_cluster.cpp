@@ -2,6 +2,8 @@
 // them.
 #include <algorithm>
 #include <filesystem>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include "models/facts/host_folder.h"
@@ -76,13 +78,8 @@ InterfaceDraft read_interface(const YamlNode& node, std::optional<std::string> n
   interface.mtu = reader.integer("mtu", 68, 65536);
   reader.finish();
   for (const std::string& address : interface.addresses.value_or(std::vector<std::string>{})) {
-    // The place holder is checked with the number of the first host.
-    const std::size_t at = address.find("{host}");
-    std::string sample = address;
-    if (at != std::string::npos) {
-      sample.replace(at, 6, "1");
-    }
-    if (!nccl::parse_address(sample)) {
+    // The place holder is checked with the number of the first host, later ones by resolve().
+    if (!nccl::parse_address(on_host(address, 0))) {
       problems.add(reader.where("addresses"),
                    "no address: '" + address + "'; examples: 10.0.0.{host}/24, fe80::1/64");
     }
@@ -94,8 +91,13 @@ void read_interfaces(const YamlNode& node, Problems& problems, Draft& draft) {
   if (node.is_sequence()) {
     draft.interfaces.emplace();
     draft.interface_patches.clear();
+    std::set<std::string> names;
     for (const YamlNode& element : node.elements()) {
       draft.interfaces->push_back(read_interface(element, std::nullopt, problems));
+      const std::string& name = draft.interfaces->back().name;
+      if (!name.empty() && !names.insert(name).second) {
+        problems.add(element.where(), "second interface named '" + name + "'");
+      }
     }
   } else if (node.is_mapping()) {
     for (const YamlNode::Entry& entry : node.entries()) {
@@ -170,6 +172,14 @@ void read_tool_output(MappingReader& reader, const std::string& folder, Draft& d
 }
 
 }  // namespace
+
+std::string on_host(std::string text, std::int32_t host) {
+  constexpr std::string_view kMark = "{host}";
+  for (std::size_t at = text.find(kMark); at != std::string::npos; at = text.find(kMark)) {
+    text.replace(at, kMark.size(), std::to_string(host + 1));
+  }
+  return text;
+}
 
 void read_cluster(const YamlNode& node, const Library& library, Problems& problems, Draft& draft) {
   MappingReader reader(node, "'cluster'", problems);

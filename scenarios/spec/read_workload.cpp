@@ -42,6 +42,12 @@ std::vector<Bytes> read_sweep(MappingReader& reader) {
   const std::int64_t factor = reader.integer("factor", 2, 1024).value_or(2);
   std::vector<Bytes> sizes;
   if (!begin_node || !end_node) {
+    for (const char* key : {"begin", "end", "factor"}) {
+      if (reader.has(key)) {
+        reader.problem(key, std::string("'") + key + "' needs both 'begin' and 'end'");
+        break;
+      }
+    }
     return sizes;
   }
   const std::optional<Bytes> begin = parse_size(*begin_node, reader.problems());
@@ -55,6 +61,9 @@ std::vector<Bytes> read_sweep(MappingReader& reader) {
   }
   for (Bytes size = *begin; size <= *end; size = size * factor) {
     sizes.push_back(size);
+    if (size > *end / factor) {
+      break;  // the next one would be beyond the end, and perhaps beyond 64 bits
+    }
   }
   return sizes;
 }
@@ -147,6 +156,7 @@ std::optional<collectives::Algorithm> read_algorithm(MappingReader& reader) {
 Workload read_workload(const YamlNode& node, Problems& problems) {
   MappingReader reader(node, "'workload'", problems);
   Workload workload;
+  workload.where = node.where();
   const std::string collective = reader.required_choice("collective", {"all_reduce"});
   if (const auto parsed = collectives::parse_collective(collective)) {
     workload.collective = *parsed;
@@ -162,26 +172,30 @@ Workload read_workload(const YamlNode& node, Problems& problems) {
       workload.element = Bytes(type.bytes);
     }
   }
+  const auto add = [&](Bytes size, const Location& where) {
+    workload.sizes.push_back(size);
+    if (size <= Bytes(0) || size % workload.element != Bytes(0)) {
+      problems.add(where, "size " + to_string(size) + " is no whole number of " + workload.type +
+                              " elements above 0");
+    }
+  };
   if (const auto sizes = reader.sequence("sizes")) {
     for (const YamlNode& element : sizes->elements()) {
       if (const auto size = parse_size(element, problems)) {
-        workload.sizes.push_back(*size);
+        add(*size, element.where());
       }
+    }
+    if (sizes->elements().empty() && !reader.has("begin")) {
+      reader.problem("sizes", "'sizes' is empty");
     }
   }
   for (const Bytes size : read_sweep(reader)) {
-    workload.sizes.push_back(size);
+    add(size, reader.where("begin"));
   }
   std::sort(workload.sizes.begin(), workload.sizes.end());
   reader.finish();
   if (!reader.has("sizes") && !reader.has("begin")) {
     problems.add(reader.where(), "missing key 'sizes' (or 'begin' and 'end') in 'workload'");
-  }
-  for (const Bytes size : workload.sizes) {
-    if (size <= Bytes(0) || size % workload.element != Bytes(0)) {
-      problems.add(reader.where(), "size " + to_string(size) + " is no whole number of " +
-                                       workload.type + " elements above 0");
-    }
   }
   return workload;
 }

@@ -2,11 +2,14 @@
 // interfaces and HCAs derived from its NICs, then the file's own changes over them.
 //
 // Derived when the file lists no interfaces: lo, then one interface per NIC in the machine's order;
-// NIC i of host h (from 1) has the address 10.i.0.h/24.
+// NIC i of host h (from 1) has the address 10.i.(h / 256).(h % 256)/16.
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "scenarios/spec/draft.h"
+#include "sim/core/quantity.h"
 #include "sim/core/text.h"
 
 namespace busbw::scenarios {
@@ -17,15 +20,6 @@ using topologies::MachineNic;
 
 std::string interface_of(const MachineNic& nic) {
   return nic.netdev.value_or(nic.name);
-}
-
-std::string on_host(const std::string& text, std::int32_t host) {
-  std::string result = text;
-  const std::size_t at = result.find("{host}");
-  if (at != std::string::npos) {
-    result.replace(at, 6, std::to_string(host + 1));
-  }
-  return result;
 }
 
 void apply_nic_patches(const Draft& draft, std::int32_t host, Machine& machine,
@@ -65,11 +59,13 @@ const MachineNic* nic_behind(const Machine& machine, const std::string& interfac
   return nullptr;
 }
 
+/// A bus of its own for each NIC: NCCL takes addresses that differ in device and function only for
+/// ports of one card and fuses them.
 std::optional<std::string> pci_path(const MachineNic& nic, std::size_t index) {
   if (!nic.attach) {
     return std::nullopt;
   }
-  return "/sys/devices/" + *nic.attach + "/nic" + std::to_string(index);
+  return fmt::format("/sys/devices/{}/0000:{:02x}:00.0", *nic.attach, index + 1);
 }
 
 std::int64_t megabits(Bandwidth rate) {
@@ -106,20 +102,24 @@ void complete(nccl::Interface& interface, const Machine& machine,
   interface.pci_vendor = known.pci_vendor;
 }
 
-void set_addresses(nccl::Interface& interface, const std::vector<std::string>& texts,
-                   std::int32_t host) {
-  interface.addresses.clear();
-  for (const std::string& text : texts) {
-    // read_interface has checked the text.
-    if (auto address = nccl::parse_address(on_host(text, host))) {
-      interface.addresses.push_back(std::move(*address));
-    }
-  }
+nccl::Address derived_address(std::size_t nic, std::int32_t host) {
+  const std::int32_t number = host + 1;
+  return *nccl::parse_address(fmt::format("10.{}.{}.{}/16", nic % 256, number / 256, number % 256));
 }
 
-void change(nccl::Interface& interface, const InterfaceDraft& draft, std::int32_t host) {
+void change(nccl::Interface& interface, const InterfaceDraft& draft, std::int32_t host,
+            Problems& problems) {
   if (draft.addresses) {
-    set_addresses(interface, *draft.addresses, host);
+    interface.addresses.clear();
+    for (const std::string& text : *draft.addresses) {
+      // read_interface has checked the text for the first host.
+      if (auto address = nccl::parse_address(on_host(text, host))) {
+        interface.addresses.push_back(std::move(*address));
+      } else if (host > 0 && nccl::parse_address(on_host(text, 0))) {
+        problems.add(draft.where, "'" + text + "' is no address on host " +
+                                      std::to_string(host + 1) + ", '" + on_host(text, host) + "'");
+      }
+    }
   }
   interface.up = draft.up.value_or(interface.up);
   interface.running = draft.carrier.value_or(interface.running) && interface.up;
@@ -136,7 +136,7 @@ nccl::Interface loopback() {
   interface.name = "lo";
   interface.loopback = true;
   interface.mtu = 65536;
-  set_addresses(interface, {"127.0.0.1/8"}, 0);
+  interface.addresses = {*nccl::parse_address("127.0.0.1/8")};
   return interface;
 }
 
@@ -153,7 +153,7 @@ std::vector<nccl::Interface> interfaces_of(const Draft& draft, const Machine& ma
     interfaces.push_back(loopback());
     for (std::size_t i = 0; i < machine.nics.size(); ++i) {
       interfaces.push_back(from_nic(machine.nics[i], i, catalog));
-      set_addresses(interfaces.back(), {"10." + std::to_string(i) + ".0.{host}/24"}, host);
+      interfaces.back().addresses = {derived_address(i, host)};
     }
   } else {
     for (const InterfaceDraft& drafted : *draft.interfaces) {
@@ -165,7 +165,7 @@ std::vector<nccl::Interface> interfaces_of(const Draft& draft, const Machine& ma
         interface = loopback();
       }
       interface.name = drafted.name;
-      change(interface, drafted, host);
+      change(interface, drafted, host, problems);
       interfaces.push_back(std::move(interface));
     }
   }
@@ -174,7 +174,7 @@ std::vector<nccl::Interface> interfaces_of(const Draft& draft, const Machine& ma
         std::find_if(interfaces.begin(), interfaces.end(),
                      [&](const nccl::Interface& known) { return known.name == patch.name; });
     if (found != interfaces.end()) {
-      change(*found, patch, host);
+      change(*found, patch, host, problems);
     } else if (host == 0) {
       std::vector<std::string> names;
       for (const nccl::Interface& known : interfaces) {
@@ -187,7 +187,33 @@ std::vector<nccl::Interface> interfaces_of(const Draft& draft, const Machine& ma
   return interfaces;
 }
 
-nccl::Hca hca_of(const MachineNic& nic, std::size_t index, std::int32_t host) {
+constexpr std::int64_t kAmazon = 0x1d0f;
+constexpr std::int64_t kHpe = 0x17db;
+
+std::optional<std::int64_t> vendor_of(const MachineNic& nic, const topologies::Catalog& catalog) {
+  const topologies::NicModel* model = catalog.nic(nic.model);
+  return model != nullptr ? model->pci_vendor : std::nullopt;
+}
+
+/// Whether libibverbs lists the NIC. Slingshot has RDMA through its own library, libcxi, alone:
+/// NCCL reaches it by sockets or an external plugin. Source: HPE, shs-libcxi; aws-ofi-nccl, README.
+bool has_verbs(const MachineNic& nic, const topologies::Catalog& catalog) {
+  return nic.rdma && vendor_of(nic, catalog) != kHpe;
+}
+
+/// What the verbs library says of a port. EFA reports neither InfiniBand nor Ethernet, so NCCL's IB
+/// network passes it over. Source: Linux drivers/infiniband/hw/efa/efa_verbs.c,
+/// efa_port_link_layer.
+nccl::LinkLayer verbs_link_layer(const MachineNic& nic, const topologies::Catalog& catalog) {
+  if (vendor_of(nic, catalog) == kAmazon) {
+    return nccl::LinkLayer::kOther;
+  }
+  return nic.link_layer == topologies::NicLinkLayer::kInfiniBand ? nccl::LinkLayer::kInfiniBand
+                                                                 : nccl::LinkLayer::kEthernet;
+}
+
+nccl::Hca hca_of(const MachineNic& nic, std::size_t index, std::int32_t host,
+                 const topologies::Catalog& catalog) {
   nccl::Hca hca;
   hca.name = nic.name;
   hca.model = nic.model;
@@ -196,9 +222,7 @@ nccl::Hca hca_of(const MachineNic& nic, std::size_t index, std::int32_t host) {
   for (int port = 1; port <= nic.ports; ++port) {
     nccl::HcaPort entry;
     entry.number = port;
-    entry.link_layer = nic.link_layer == topologies::NicLinkLayer::kInfiniBand
-                           ? nccl::LinkLayer::kInfiniBand
-                           : nccl::LinkLayer::kEthernet;
+    entry.link_layer = verbs_link_layer(nic, catalog);
     entry.speed_mbit = megabits(nic.rate);
     entry.netdev = nic.netdev;
     hca.ports.push_back(std::move(entry));
@@ -216,12 +240,12 @@ void change(nccl::Hca& hca, const HcaDraft& draft) {
 }
 
 std::vector<nccl::Hca> hcas_of(const Draft& draft, const Machine& machine, std::int32_t host,
-                               Problems& problems) {
+                               const topologies::Catalog& catalog, Problems& problems) {
   std::vector<nccl::Hca> hcas;
   std::vector<std::string> names;
   for (std::size_t i = 0; i < machine.nics.size() && draft.tool_output.empty(); ++i) {
-    if (machine.nics[i].rdma) {
-      hcas.push_back(hca_of(machine.nics[i], i, host));
+    if (has_verbs(machine.nics[i], catalog)) {
+      hcas.push_back(hca_of(machine.nics[i], i, host, catalog));
     }
   }
   if (!draft.tool_output.empty()) {
@@ -249,13 +273,31 @@ std::vector<nccl::Hca> hcas_of(const Draft& draft, const Machine& machine, std::
 }
 
 void check_networks(const Draft& draft, Problems& problems) {
+  std::vector<std::string> names;
+  for (const MachineNic& nic : draft.machine->nics) {
+    names.push_back(nic.name);
+  }
   for (const topologies::Network& network : draft.networks) {
     for (const std::string& nic : network.nics) {
-      if (!draft.machine->find_nic(nic)) {
-        problems.add(network.where, "network '" + network.name + "' names the NIC '" + nic +
-                                        "' that machine '" + draft.machine->name + "' has not");
+      const std::string name = nic.substr(0, nic.rfind(':'));  // "mlx5_0:2" is a port of it
+      if (!draft.machine->find_nic(name)) {
+        const std::string meant = did_you_mean(nic, names);
+        problems.add(network.where,
+                     "network '" + network.name + "' names the NIC '" + nic + "' that machine '" +
+                         draft.machine->name + "' has not" +
+                         (meant.empty() ? "; allowed: " + quoted_list(names) : meant));
       }
     }
+  }
+}
+
+void check_sizes(const Draft& draft, const topologies::Catalog& catalog, Problems& problems) {
+  const topologies::GpuModel* gpu = catalog.gpu(draft.machine->gpu_model);
+  const std::vector<Bytes>& sizes = draft.variant.workload.sizes;
+  if (gpu != nullptr && !sizes.empty() && sizes.back() > gpu->memory) {
+    problems.add(draft.variant.workload.where, "size " + to_string(sizes.back()) +
+                                                   " does not fit in the " +
+                                                   to_string(gpu->memory) + " of GPU " + gpu->name);
   }
 }
 
@@ -278,6 +320,7 @@ Variant resolve_into(const Draft& draft, const topologies::Catalog& catalog, Pro
     return variant;
   }
   check_networks(draft, problems);
+  check_sizes(draft, catalog, problems);
   if (!draft.tool_output.empty() &&
       draft.tool_output.size() != static_cast<std::size_t>(draft.hosts)) {
     problems.add(draft.tool_output_where, std::to_string(draft.tool_output.size()) +
@@ -295,7 +338,7 @@ Variant resolve_into(const Draft& draft, const topologies::Catalog& catalog, Pro
                          ? "node" + std::to_string(host)
                          : draft.tool_output[static_cast<std::size_t>(host)].host;
     inventory.interfaces = interfaces_of(draft, machine, host, catalog, problems);
-    inventory.hcas = hcas_of(draft, machine, host, problems);
+    inventory.hcas = hcas_of(draft, machine, host, catalog, problems);
     inventory.exposure = draft.exposure;
     inventory.external_plugins = draft.external_plugins;
     variant.inventories.push_back(std::move(inventory));

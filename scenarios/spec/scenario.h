@@ -26,6 +26,7 @@ struct Workload {
   Bytes element = Bytes(4);
   std::vector<Bytes> sizes;                         // S of nccl-tests, ascending
   std::optional<collectives::Algorithm> algorithm;  // asked for; nothing: NCCL_ALGO, or the faster
+  Location where;
 };
 
 /// Data-parallel training, one optimizer step = `accumulation` micro-steps.

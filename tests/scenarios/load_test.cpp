@@ -141,5 +141,102 @@ TEST(LoadScenario, NamesWhatAVariantRefersToWrongly) {
   EXPECT_EQ(lines[3], "s.yaml:10:67: error: no interface 'eth9'; allowed: 'lo', 'eth0' or 'rdma0'");
 }
 
+TEST(LoadScenario, SaysOnceThatAFileIsNoScenario) {
+  EXPECT_EQ(
+      problems_of(""),
+      std::vector<std::string>{"s.yaml:1:1: error: the scenario must be a mapping, found nothing"});
+}
+
+TEST(LoadScenario, PlacesWrongSizesAndHalfASweep) {
+  const std::string head = R"(schema: busbw.scenario/1
+name: s
+nccl: 2.18.6
+cluster: {hosts: 1, machine: a100-40gb-x4}
+)";
+  EXPECT_EQ(problems_of(head + "workload: {collective: all_reduce, sizes: [1 MiB, 5]}\n"),
+            std::vector<std::string>{
+                "s.yaml:5:51: error: size 5 B is no whole number of float elements above 0"});
+  EXPECT_EQ(problems_of(head + "workload: {collective: all_reduce, begin: 8}\n"),
+            std::vector<std::string>{"s.yaml:5:43: error: 'begin' needs both 'begin' and 'end'"});
+  EXPECT_EQ(problems_of(head + "workload: {collective: all_reduce, sizes: []}\n"),
+            std::vector<std::string>{"s.yaml:5:43: error: 'sizes' is empty"});
+  // 4 TiB cannot stand in a GPU, and a sweep to the largest size ends instead of overflowing.
+  EXPECT_EQ(problems_of(head + "workload: {collective: all_reduce, begin: 8, end: 8000000 TB}\n"),
+            std::vector<std::string>{
+                "s.yaml:5:11: error: size 4194304 TiB does not fit in the 40 GiB of GPU "
+                "A100-SXM4-40GB"});
+}
+
+TEST(LoadScenario, NamesClashesAndUnknownNics) {
+  const std::vector<std::string> lines = problems_of(R"(schema: busbw.scenario/1
+name: s
+nccl: 2.18.6
+cluster: {hosts: 2, machine: a100-40gb-x4, networks: [{name: r, nics: [mlx5_1]}]}
+inventory: {interfaces: [{name: eth0, addresses: 10.0.0.1/24}, {name: eth0}]}
+workload: {collective: all_reduce, sizes: [1 MiB]}
+)");
+  ASSERT_EQ(lines.size(), 2U) << ::testing::PrintToString(lines);
+  EXPECT_EQ(
+      lines[0],
+      "s.yaml:4:55: error: network 'r' names the NIC 'mlx5_1' that machine 'a100-40gb-x4' has "
+      "not; did you mean 'mlx5_0'?");
+  EXPECT_EQ(lines[1], "s.yaml:5:64: error: second interface named 'eth0'");
+}
+
+TEST(LoadScenario, SaysWhenAPlaceHolderRunsOutOfNumbers) {
+  const std::vector<std::string> lines = problems_of(R"(schema: busbw.scenario/1
+name: s
+nccl: 2.18.6
+cluster: {hosts: 256, machine: a100-40gb-x4}
+inventory: {interfaces: [{name: eth0, addresses: "10.{host}.0.{host}/24"}]}
+workload: {collective: all_reduce, sizes: [1 MiB]}
+)");
+  EXPECT_EQ(lines, std::vector<std::string>{
+                       "s.yaml:5:26: error: '10.{host}.0.{host}/24' is no address on host 256, "
+                       "'10.256.0.256/24'"});
+}
+
+TEST(LoadScenario, DerivesAddressesForMoreHostsThanAByteCounts) {
+  Problems problems;
+  const Scenario scenario = parse_scenario(R"(schema: busbw.scenario/1
+name: s
+nccl: 2.18.6
+cluster: {hosts: 300, machine: a100-40gb-x4}
+workload: {collective: all_reduce, sizes: [1 MiB]}
+)",
+                                           "s.yaml", library(), problems);
+  ASSERT_TRUE(problems.empty()) << to_string(problems.all().front());
+  // 300 = 1 x 256 + 44
+  EXPECT_EQ(scenario.variants[0].inventories[299].interfaces[1].addresses.front().text,
+            "10.0.1.44");
+}
+
+/// The one variant of two hosts of `machine`.
+Variant two_of(const std::string& machine) {
+  Problems problems;
+  Scenario scenario = parse_scenario(
+      "schema: busbw.scenario/1\nname: s\nnccl: 2.28.9\ncluster: {hosts: 2, machine: " + machine +
+          "}\nworkload: {collective: all_reduce, sizes: [1 MiB]}\n",
+      "s.yaml", library(), problems);
+  problems.throw_if_any();
+  return scenario.variants.front();
+}
+
+TEST(LoadScenario, NicsBesideEachOtherAreDifferentCards) {
+  // NCCL clears the device and function digits of an address and fuses what is then equal.
+  const Variant variant = two_of("dgx-a100");
+  const std::vector<nccl::Hca>& hcas = variant.inventories.front().hcas;
+  ASSERT_EQ(hcas.size(), 8U);
+  EXPECT_EQ(hcas[0].pci_path, "/sys/devices/pcie0/0000:02:00.0");
+  EXPECT_EQ(hcas[1].pci_path, "/sys/devices/pcie0/0000:03:00.0");
+}
+
+TEST(LoadScenario, EfaAndSlingshotAreNothingForTheIbNetwork) {
+  const Variant aws = two_of("aws-p4d");
+  ASSERT_EQ(aws.inventories.front().hcas.size(), 4U);
+  EXPECT_EQ(aws.inventories.front().hcas.front().ports.front().link_layer, nccl::LinkLayer::kOther);
+  EXPECT_TRUE(two_of("perlmutter").inventories.front().hcas.empty());
+}
+
 }  // namespace
 }  // namespace busbw::scenarios

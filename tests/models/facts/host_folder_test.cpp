@@ -110,5 +110,20 @@ TEST_F(HostFolderTest, AFolderWithoutInterfacesIsAProblem) {
           "output of 'ip addr' and 'ip link'"}));
 }
 
+TEST_F(HostFolderTest, IbstatWithoutAnHcaIsNoProblemButOtherTextIs) {
+  write("ip-addr.txt", "1: lo: <LOOPBACK,UP,LOWER_UP> mtu 65536 state UNKNOWN\n");
+  for (const char* text : {"", "\n", "ibpanic: [7] main: stat of all failed\n"}) {
+    write("ibstat.txt", text);
+    Problems problems;
+    EXPECT_TRUE(read_host_folder(folder_.string(), problems).inventory.hcas.empty());
+    EXPECT_EQ(lines(problems), std::vector<std::string>{}) << text;
+  }
+  write("ibstat.txt", "bash: ibstat: command not found\n");
+  Problems problems;
+  read_host_folder(folder_.string(), problems);
+  EXPECT_EQ(lines(problems),
+            std::vector<std::string>{"HOST/ibstat.txt: error: found no output of 'ibstat'"});
+}
+
 }  // namespace
 }  // namespace busbw::facts
