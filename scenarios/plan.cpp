@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <numeric>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "models/collectives/shapes.h"
+#include "models/nccl/reach.h"
 #include "sim/core/check.h"
 #include "sim/core/errors.h"
 #include "sim/core/text.h"
@@ -51,6 +53,43 @@ bool admits(const std::string& value, const std::string& word) {
   return named != negated;
 }
 
+/// How far a GPU is from a NIC: 0 on one PCIe switch or CPU port group, 1 under one CPU, 2 beyond.
+int distance(const topologies::Machine& machine, const topologies::MachineGpu& gpu,
+             const topologies::MachineNic& nic) {
+  const std::string place = nic.attach.value_or("cpu0");
+  if (gpu.attach == place) {
+    return 0;
+  }
+  return machine.cpu_above(gpu.attach) == machine.cpu_above(place) ? 1 : 2;
+}
+
+/// The GPU by which a channel over NIC `index` enters and leaves the host: one of the nearest, and
+/// another for each of the NICs that stand at the same place.
+std::int32_t entry_gpu(const topologies::Machine& machine, std::size_t index) {
+  const topologies::MachineNic& nic = machine.nics[index];
+  if (!nic.attach) {
+    return 0;  // a virtual NIC is near to none
+  }
+  std::vector<std::int32_t> nearest;
+  int best = 3;
+  for (const topologies::MachineGpu& gpu : machine.gpus) {
+    const int steps = distance(machine, gpu, nic);
+    if (steps < best) {
+      nearest.clear();
+      best = steps;
+    }
+    if (steps == best) {
+      nearest.push_back(gpu.index);
+    }
+  }
+  const auto before =
+      std::count_if(machine.nics.begin(), machine.nics.begin() + static_cast<std::ptrdiff_t>(index),
+                    [&](const topologies::MachineNic& other) {
+                      return other.attach == nic.attach && other.rdma == nic.rdma;
+                    });
+  return nearest[static_cast<std::size_t>(before) % nearest.size()];
+}
+
 std::int64_t speed_of(const nccl::HostDecision& host) {
   std::int64_t best = 0;
   for (const nccl::NetDevice& device : host.data_devices) {
@@ -79,7 +118,7 @@ transport::Network network_of(const nccl::Decision& decision, const Variant& var
   }
   const std::string& device = decision.hosts.front().data_devices.front().name;
   for (const nccl::Hca& hca : variant.inventories.front().hcas) {
-    if (hca.name == device && !hca.ports.empty() &&
+    if (hca.name == device.substr(0, device.find('+')) && !hca.ports.empty() &&
         hca.ports.front().link_layer == nccl::LinkLayer::kEthernet) {
       return transport::Network::kRoce;
     }
@@ -97,18 +136,39 @@ const nccl::NetDevice& device_of(const nccl::HostDecision& host, std::size_t ind
   return host.data_devices[index % host.data_devices.size()];
 }
 
-transport::NetPort port_of(const nccl::NetDevice& device, const topologies::Machine& machine) {
-  const std::optional<std::size_t> nic = machine.find_nic(device.name);
+/// The NIC port behind a device, for the `turn`-th channel that uses it. A device of several ports
+/// ("mlx5_0+mlx5_1") gives them its channels in turn; NCCL cuts each message over all of them,
+/// which loads them alike.
+transport::NetPort port_of(const nccl::NetDevice& device, const topologies::Machine& machine,
+                           std::size_t turn) {
+  const std::vector<std::string_view> parts = split(device.name, '+');
+  const std::size_t chosen = turn % parts.size();
+  const std::string name(parts[chosen]);
+  const std::optional<std::size_t> nic = machine.find_nic(name);
   if (!nic) {
-    throw InputError("NCCL sends over '" + device.name + "', which is no NIC of machine '" +
-                     machine.name + "': add it to the machine to simulate its traffic");
+    throw InputError("NCCL sends over '" + name + "', which is no NIC of machine '" + machine.name +
+                     "': add it to the machine to simulate its traffic");
   }
   transport::NetPort port;
-  port.device = device.name;
+  port.device = name;
   port.nic = *nic;
-  port.port = static_cast<std::size_t>(std::max(0, device.port - 1));
+  // Ports of one HCA stand in order: "mlx5_0+mlx5_0" are the first and the second.
+  const auto same_before =
+      std::count(parts.begin(), parts.begin() + static_cast<std::ptrdiff_t>(chosen), parts[chosen]);
+  const bool first_of_hca = parts.front() == parts[chosen];
+  port.port = static_cast<std::size_t>(same_before) +
+              (first_of_hca ? static_cast<std::size_t>(std::max(0, device.port - 1)) : 0);
   port.gdr = device.gdr;
   return port;
+}
+
+/// `device` as the kernel uses it: data of a socket leaves by the first interface of its subnet.
+nccl::NetDevice as_routed(nccl::NetDevice device, transport::Network network,
+                          const nccl::Inventory& inventory) {
+  if (network == transport::Network::kSocket) {
+    device.name = nccl::sending_interface(inventory, device.name);
+  }
+  return device;
 }
 
 constexpr std::int64_t kLargestMtu = 65536;
@@ -138,9 +198,13 @@ void set_network(const Variant& variant, const nccl::Decision& decision, Plan& p
     const nccl::HostDecision& decided = decision.hosts[host];
     const topologies::Machine& machine = variant.cluster.hosts[host];
     wiring.ports.emplace_back();
+    std::map<int, std::size_t> turns;  // channels so far, by device
     for (const nccl::ChannelDevice& channel : decision.channels) {
+      const nccl::NetDevice& device =
+          device_of(decided, static_cast<std::size_t>(channel.net_device));
       wiring.ports.back().push_back(
-          port_of(device_of(decided, static_cast<std::size_t>(channel.net_device)), machine));
+          port_of(as_routed(device, wiring.network, variant.inventories[host]), machine,
+                  turns[device.index]++));
     }
     wiring.mtu = std::min(wiring.mtu, smallest_mtu(machine, decided, variant.inventories[host]));
   }
@@ -241,7 +305,8 @@ std::vector<Candidate> candidates_of(Algorithm algorithm, const nccl::Environmen
   return candidates;
 }
 
-std::vector<Candidate> candidates_of(const nccl::Environment& environment, std::int32_t hosts) {
+std::vector<Candidate> admitted_candidates(const nccl::Environment& environment,
+                                           std::int32_t hosts) {
   const std::string algorithms = nccl::text(environment, "NCCL_ALGO").value_or("");
   const std::string protocols = nccl::text(environment, "NCCL_PROTO").value_or("");
   std::vector<Candidate> candidates;
@@ -257,8 +322,14 @@ std::vector<Candidate> candidates_of(const nccl::Environment& environment, std::
       }
     }
   }
+  return candidates;
+}
+
+std::vector<Candidate> candidates_of(const nccl::Environment& environment, std::int32_t hosts) {
+  std::vector<Candidate> candidates = admitted_candidates(environment, hosts);
   if (candidates.empty()) {
-    throw InputError("NCCL_ALGO='" + algorithms + "' with NCCL_PROTO='" + protocols +
+    throw InputError("NCCL_ALGO='" + nccl::text(environment, "NCCL_ALGO").value_or("") +
+                     "' with NCCL_PROTO='" + nccl::text(environment, "NCCL_PROTO").value_or("") +
                      "' leaves neither Ring nor Tree with LL, LL128 or Simple");
   }
   return candidates;
@@ -273,15 +344,32 @@ Plan make_plan(const Variant& variant, const nccl::Decision& decision) {
       alone ? channels_alone(variant) / 2 : searched_channels(decision.hosts.front());
   const std::int32_t channels =
       alone ? channels_alone(variant) : static_cast<std::int32_t>(decision.channels.size());
-  std::vector<std::int32_t> chain(static_cast<std::size_t>(local));
-  std::iota(chain.begin(), chain.end(), 0);
-  std::vector<std::int32_t> ring = chain;
-  std::reverse(ring.begin() + 1, ring.end());
-  const auto rings = collectives::rings_over_hosts(
-      collectives::LocalOrders(static_cast<std::size_t>(searched), ring), plan.hosts);
-  const auto trees = collectives::trees_over_hosts(
-      collectives::LocalOrders(static_cast<std::size_t>(searched), chain), plan.hosts,
-      collectives::TreePattern::kBalanced);
+  if (!alone) {
+    set_network(variant, decision, plan);
+    set_sockets(variant, decision, plan);
+    plan.wiring.gdr_level = gdr_level(variant.environment);
+    plan.ring_bandwidth = searched_speed(speed_of(decision.hosts.front())) * searched;
+  }
+  collectives::LocalOrders chains;
+  collectives::LocalOrders local_rings;
+  for (std::int32_t c = 0; c < searched; ++c) {
+    const auto channel = static_cast<std::size_t>(c);
+    const bool over_nic = !alone && channel < plan.wiring.ports.front().size();
+    std::vector<std::int32_t> chain(static_cast<std::size_t>(local));
+    std::iota(chain.begin(), chain.end(), 0);
+    if (over_nic) {
+      std::rotate(chain.begin(),
+                  chain.begin() + entry_gpu(variant.cluster.hosts.front(),
+                                            plan.wiring.ports.front()[channel].nic),
+                  chain.end());
+    }
+    chains.push_back(chain);
+    std::reverse(chain.begin() + 1, chain.end());
+    local_rings.push_back(std::move(chain));
+  }
+  const auto rings = collectives::rings_over_hosts(local_rings, plan.hosts);
+  const auto trees =
+      collectives::trees_over_hosts(chains, plan.hosts, collectives::TreePattern::kBalanced);
   plan.shape.ranks = local * plan.hosts;
   for (std::int32_t rank = 0; rank < plan.shape.ranks; ++rank) {
     plan.shape.host_of.push_back(rank / local);
@@ -295,12 +383,6 @@ Plan make_plan(const Variant& variant, const nccl::Decision& decision) {
                           : candidates_of(variant.environment, plan.hosts);
   plan.wiring.p2p = nccl::numeric(variant.environment, "NCCL_P2P_DISABLE", 0) != 1;
   plan.wiring.shm = nccl::numeric(variant.environment, "NCCL_SHM_DISABLE", 0) != 1;
-  if (!alone) {
-    set_network(variant, decision, plan);
-    set_sockets(variant, decision, plan);
-    plan.wiring.gdr_level = gdr_level(variant.environment);
-    plan.ring_bandwidth = searched_speed(speed_of(decision.hosts.front())) * searched;
-  }
   return plan;
 }
 

@@ -3,8 +3,10 @@
 //
 // Stands in for NCCL's graph search: inside a host the ring runs 0, L-1, ..., 1 and the tree chain
 // 0, 1, ..., L-1, what NCCL finds for GPUs that are all equally near to each other (directly joined
-// or two of them). The algorithm with the smallest simulated time is taken, not the one of NCCL's
-// own cost table; a workload may ask for one by name.
+// or two of them), each channel turned so that a GPU next to its NIC comes first. NVLink wirings
+// where not all pairs are joined (pairs, hybrid cube mesh) come out too slow: the order takes links
+// that a search would avoid. The algorithm with the smallest simulated time is taken, not the one
+// of NCCL's own cost table; a workload may ask for one by name.
 #pragma once
 #include <string>
 #include <vector>
@@ -35,7 +37,11 @@ struct Plan {
 /// machine, and for words in NCCL_ALGO or NCCL_PROTO that leave nothing to run.
 Plan make_plan(const Variant& variant, const nccl::Decision& decision);
 
-/// Algorithms and protocols that the environment leaves, for the collective on `hosts` hosts.
+/// Algorithms and protocols that the environment leaves, for the collective on `hosts` hosts; none
+/// when it asks only for what is not modelled (NVLS, CollNet) or for nothing that exists.
+std::vector<Candidate> admitted_candidates(const nccl::Environment& environment,
+                                           std::int32_t hosts);
+/// The same. Throws InputError for none.
 std::vector<Candidate> candidates_of(const nccl::Environment& environment, std::int32_t hosts);
 
 /// `algorithm` with the protocols that the environment leaves, whatever NCCL_ALGO says.

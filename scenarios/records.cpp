@@ -1,10 +1,10 @@
 // Variants from selection records, and their answers as plain data.
 #include "scenarios/records.h"
 
+#include <string>
 #include <utility>
 
-#include <fmt/format.h>
-
+#include "scenarios/plan.h"
 #include "sim/core/errors.h"
 
 namespace busbw::scenarios {
@@ -13,9 +13,12 @@ namespace {
 // A veth pair without a shaper has no wire: a rate that no NIC reaches leaves the limit to the CPU.
 constexpr Bandwidth kNoWire = Bandwidth::gigabits_per_second(1000);
 
-topologies::MachineNic nic_of(const nccl::Interface& interface) {
+/// The NIC of interface `index`. Its own name keeps clear of the machine's other elements, whatever
+/// the interface is called; NCCL's devices find it by the interface.
+topologies::MachineNic nic_of(const nccl::Interface& interface, std::size_t index) {
   topologies::MachineNic nic;
-  nic.name = interface.name;
+  nic.name = "nic" + std::to_string(index);
+  nic.netdev = interface.name;
   nic.rate = kNoWire;
   nic.send_rate = interface.wire_rate;
   if (interface.speed_mbit && *interface.speed_mbit > 0) {
@@ -24,17 +27,31 @@ topologies::MachineNic nic_of(const nccl::Interface& interface) {
   return nic;
 }
 
+/// The catalogue's virtual machine with as many H200 as the record says. Other numbers than the
+/// catalogue has: the largest one, its GPUs repeated or cut; they stand alike under one NVSwitch.
 topologies::Machine machine_of(const nccl::SelectionRecord& record, const Library& library) {
-  const std::string name = fmt::format("h200-vm-x{}", record.gpus_per_host);
+  const auto wanted = static_cast<std::size_t>(record.gpus_per_host);
+  const topologies::Machine* nearest = nullptr;
   for (const topologies::Machine& machine : library.machines) {
-    if (machine.name == name) {
-      topologies::Machine copy = machine;
-      copy.nics.clear();
-      return copy;
+    const bool named = machine.name.rfind("h200-vm-x", 0) == 0;
+    const bool found = nearest != nullptr && nearest->gpus.size() == wanted;
+    if (named && !found &&
+        (nearest == nullptr || machine.gpus.size() == wanted ||
+         machine.gpus.size() > nearest->gpus.size())) {
+      nearest = &machine;
     }
   }
-  throw InputError(fmt::format("record '{}' has {} GPUs a host; the catalogue has no machine '{}'",
-                               record.id, record.gpus_per_host, name));
+  if (nearest == nullptr) {
+    throw InputError("the catalogue has no machine 'h200-vm-x1', 'h200-vm-x2' or 'h200-vm-x4'");
+  }
+  topologies::Machine copy = *nearest;
+  copy.nics.clear();
+  copy.gpus.clear();
+  for (std::size_t i = 0; i < wanted; ++i) {
+    copy.gpus.push_back(nearest->gpus[i % nearest->gpus.size()]);
+    copy.gpus.back().index = static_cast<std::int32_t>(i);
+  }
+  return copy;
 }
 
 }  // namespace
@@ -49,14 +66,14 @@ Variant variant_of(const nccl::SelectionRecord& record, const Library& library) 
     topologies::Machine machine = machine_of(record, library);
     for (const nccl::Interface& interface : inventory.interfaces) {
       if (!interface.loopback && interface.name != "lo") {
-        machine.nics.push_back(nic_of(interface));
+        machine.nics.push_back(nic_of(interface, machine.nics.size()));
       }
     }
     variant.cluster.hosts.push_back(std::move(machine));
   }
   for (const topologies::MachineNic& nic : variant.cluster.hosts.front().nics) {
     topologies::Network network;
-    network.name = nic.name;
+    network.name = nic.name + "-net";
     network.nics = {nic.name};
     variant.cluster.networks.push_back(std::move(network));
   }
@@ -69,8 +86,21 @@ std::optional<double> predict_point(const nccl::SelectionRecord& record,
   if (decision.outcome != nccl::Outcome::kRuns || point.collective != "all_reduce") {
     return std::nullopt;
   }
+  if (admitted_candidates(record.input.environment,
+                          static_cast<std::int32_t>(record.input.hosts.size()))
+          .empty()) {
+    return std::nullopt;
+  }
   Variant variant = variant_of(record, library);
+  const std::string& model = variant.cluster.hosts.front().gpu_model;
+  const topologies::GpuModel* gpu = context.catalog.gpu(model);
+  if (gpu == nullptr || Bytes(point.bytes) > gpu->memory) {
+    return std::nullopt;
+  }
   variant.workload.sizes = {Bytes(point.bytes)};
+  if (point.bytes % variant.workload.element.count() != 0) {
+    variant.workload.element = Bytes(1);
+  }
   Fingerprint unused;
   const std::vector<SizeResult> results =
       simulate_sizes(variant, decision, context, engine::Kind::kFluid, unused);

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "models/nccl/reach.h"
 #include "sim/core/text.h"
 
 namespace busbw::nccl {
@@ -195,6 +196,14 @@ class Chooser {
           {"socket.speed_unknown",
            fmt::format("{} reports no speed: counted as {} Mb/s", chosen.name, kUnknownSpeed),
            kSocketSource});
+    }
+    const std::string way = sending_interface(host_, chosen.name);
+    if (way != chosen.name && !chosen.address.ipv6) {
+      result_.reasons.push_back(
+          {"socket.kernel_route",
+           fmt::format("{} and {} are in one subnet: the kernel sends by {}, whatever NCCL chose",
+                       way, chosen.name, way),
+           "Linux, net/ipv4/fib_trie.c: the first of equal routes"});
     }
     result_.devices.push_back(device);
   }

@@ -94,6 +94,20 @@ Reach reach(const Inventory& from, const Inventory& to, const ChosenInterface& t
   return {};
 }
 
+std::string sending_interface(const Inventory& host, const std::string& name) {
+  for (const Interface& interface : host.interfaces) {
+    if (interface.name != name)
+      continue;
+    for (const Address& own : interface.addresses) {
+      if (own.ipv6)
+        continue;  // link-local addresses carry their interface with them
+      const Interface* way = route(host, own);
+      return way == nullptr ? name : way->name;
+    }
+  }
+  return name;
+}
+
 ConnectVerdict judge(ConnectResult result, const ChosenInterface& target, Version version) {
   const std::string peer = to_string(target.address) + "<port>";
   const bool uniform = version >= kUniformRetry;

@@ -23,6 +23,10 @@ struct Reach {
 /// `from` connects to `target`, an interface that `to` has chosen.
 Reach reach(const Inventory& from, const Inventory& to, const ChosenInterface& target);
 
+/// The interface by which the kernel of `host` sends to neighbours of its interface `name`: another
+/// one when that stands before it in the same subnet. `name` itself when it has no IPv4 address.
+std::string sending_interface(const Inventory& host, const std::string& name);
+
 /// What a failed connect means to the job: an error at once (with NCCL's line), or no progress
 /// (with how it ends).
 struct ConnectVerdict {
