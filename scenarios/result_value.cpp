@@ -41,7 +41,8 @@ Value decision_value(const VariantResult& variant) {
       .set("bootstrap_interface", optional_value(host.bootstrap_interface))
       .set("network", optional_value(host.network))
       .set("data_devices", std::move(devices))
-      .set("channels", std::move(channels))
+      .set("channels", static_cast<std::int64_t>(decision.channels.size()))
+      .set("channel_devices", std::move(channels))
       .set("reasons", texts(nccl::reason_lines(decision)))
       .set("warnings", texts(decision.warnings));
 }

@@ -8,10 +8,10 @@
 namespace busbw::scenarios {
 
 /// Keys, in order: schema, scenario, title, engine, seed, variants[] {name, title, environment,
-/// nccl, decision {bootstrap_interface, network, data_devices[], channels[], reasons[],
-/// warnings[]}, outcome, error, results[] {collective, bytes, type count, algorithm, protocol,
-/// channels, time_us, algbw_GBps, busbw_GBps, bottleneck, candidates[], measured}, training,
-/// training_alternatives[], checks[], notes[]}, comparison[], training_assumptions[],
+/// nccl, decision {bootstrap_interface, network, data_devices[], channels, channel_devices[],
+/// reasons[], warnings[]}, outcome, error, results[] {collective, bytes, type count, algorithm,
+/// protocol, channels, time_us, algbw_GBps, busbw_GBps, bottleneck, candidates[], measured},
+/// training, training_alternatives[], checks[], notes[]}, comparison[], training_assumptions[],
 /// bytes_per_sync, notes[], fingerprint. What does not exist is null or [].
 Value to_value(const Result& result);
 

@@ -66,6 +66,16 @@ engine::Kind engine_kind(const std::string& name) {
                    did_you_mean(name, {"fluid", "reference"}));
 }
 
+/// Text, since the command line's own reader takes what is too large for the largest number.
+std::uint64_t read_seed(const std::string& text) {
+  const std::optional<std::int64_t> seed = parse_integer(text);
+  if (!seed || *seed < 0) {
+    throw InputError("--seed must be a whole number from 0 to 9223372036854775807, found '" + text +
+                     "'");
+  }
+  return static_cast<std::uint64_t>(*seed);
+}
+
 bool missed(const scenarios::Result& result) {
   return std::any_of(result.variants.begin(), result.variants.end(), [](const auto& variant) {
     return std::any_of(variant.checks.begin(), variant.checks.end(),
@@ -82,7 +92,7 @@ int run(const RunOptions& options, Console& console) {
   const std::string file = find_scenario(options.file, data);
   scenarios::SimulateOptions simulate_options;
   simulate_options.engine = engine_kind(options.engine);
-  simulate_options.seed = static_cast<std::uint64_t>(options.seed);
+  simulate_options.seed = read_seed(options.seed);
   if (options.json == "-" && options.csv == "-") {
     throw InputError("--json - and --csv - would both write to standard output");
   }
