@@ -2,6 +2,7 @@
 #include "scenarios/train.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
@@ -30,8 +31,7 @@ std::int64_t ranks_of(const Variant& variant) {
 /// Samples per second as the file gives them, to a millionth.
 Ratio exact(double samples_per_second) {
   constexpr std::int64_t kParts = 1'000'000;
-  return {static_cast<std::int64_t>(samples_per_second * static_cast<double>(kParts) + 0.5),
-          kParts};
+  return {std::llround(samples_per_second * static_cast<double>(kParts)), kParts};
 }
 
 training::Workload workload_of(const Variant& variant, const Assumption& assumption) {

@@ -111,7 +111,7 @@ class Enumeration {
   }
 
   /// Why the whole list of HCAs is empty, if it is.
-  std::optional<std::string> nothing_listed() const {
+  [[nodiscard]] std::optional<std::string> nothing_listed() const {
     if (host_.hcas.empty())
       return "the host shows no HCA";
     if (!host_.exposure.provider)

@@ -2,6 +2,7 @@
 #include "models/nccl/select_records.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include <fmt/format.h>
@@ -205,8 +206,7 @@ class RecordReader {
     if (!interface.loopback && !interface.speed_mbit)
       interface.speed_mbit = speed_;
     if (const auto gbit = reader.positive("shaped_gbit")) {
-      interface.wire_rate =
-          Bandwidth::bits_per_second(static_cast<std::int64_t>(*gbit * 1e9 + 0.5));
+      interface.wire_rate = Bandwidth::bits_per_second(std::llround(*gbit * 1e9));
     }
     for (const char* key : {"address", "ipv6_address"})
       read_address(reader, key, item);

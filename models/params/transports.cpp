@@ -9,6 +9,8 @@
 //        BTH 12, ICRC 4 in Ethernet. Source: InfiniBand Architecture Specification 1.4, volume 1.
 // The RETH of the first packet of a message (16 bytes) and acknowledgements are left out: below 0.1
 // %.
+#include <cmath>
+
 #include "models/params/params.h"
 #include "sim/core/check.h"
 #include "sim/core/text.h"
@@ -157,7 +159,7 @@ std::optional<Ratio> parse_share(std::string_view text) {
     return std::nullopt;
   }
   constexpr std::int64_t kParts = 1'000'000;
-  return Ratio{static_cast<std::int64_t>(*number * static_cast<double>(kParts) + 0.5), kParts};
+  return Ratio{std::llround(*number * static_cast<double>(kParts)), kParts};
 }
 
 Transports load_transports(const std::string& directory, Problems& problems) {

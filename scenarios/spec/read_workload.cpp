@@ -1,5 +1,6 @@
 // The sections of a scenario that say what to run and what to compare with.
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "scenarios/spec/draft.h"
@@ -85,7 +86,7 @@ std::optional<Ratio> parse_share(const std::string& text) {
     return std::nullopt;
   }
   constexpr std::int64_t kParts = 1'000'000;
-  return Ratio{static_cast<std::int64_t>(*number * static_cast<double>(kParts) + 0.5), kParts};
+  return Ratio{std::llround(*number * static_cast<double>(kParts)), kParts};
 }
 
 Ratio read_overlap(MappingReader& reader) {
@@ -131,7 +132,7 @@ std::optional<Duration> time_of(MappingReader& reader, const Bytes size) {
     return time;
   }
   const double ps = static_cast<double>(size.count()) / *algbw * 1e3;
-  return Duration::picoseconds(static_cast<std::int64_t>(ps + 0.5));
+  return Duration::picoseconds(std::llround(ps));
 }
 
 std::optional<collectives::Algorithm> read_algorithm(MappingReader& reader) {
