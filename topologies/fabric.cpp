@@ -151,7 +151,7 @@ NodeId Fabric::add_node(Node node) {
   const NodeId id(static_cast<std::int32_t>(node_count()));
   const bool fresh = graph_->by_name.emplace(node.name, id).second;
   CHECK(fresh, "two nodes of the name '{}'", node.name);
-  boost::add_vertex(std::move(node), graph_->graph);
+  graph_->graph[boost::add_vertex(graph_->graph)] = std::move(node);
   return id;
 }
 
