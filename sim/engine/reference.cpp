@@ -162,11 +162,11 @@ ReferenceEngine::ReferenceEngine() {
   }
   CHECK(network_model_ != nullptr, "SimGrid has no model Network_CM02");
   start_seconds_ = s4u::Engine::get_clock();
-  static const bool registered = [] {  // a signal can't be disconnected: once a process
+  static const bool kRegistered = [] {  // a signal can't be disconnected: once a process
     s4u::Activity::on_completion_cb(&ReferenceEngine::on_completion);
     return true;
   }();
-  static_cast<void>(registered);
+  static_cast<void>(kRegistered);
   alive_ = this;
 }
 
@@ -336,6 +336,8 @@ void ReferenceEngine::start_comm(EventQueue::Handle h) {
   }
   zone_->set_path(std::move(path));
   flow.comm = s4u::Comm::sendto_init();
+  // A handle carried in the pointer, never dereferenced.
+  // NOLINTNEXTLINE(performance-no-int-to-ptr)
   flow.comm->set_data(reinterpret_cast<void*>(static_cast<std::intptr_t>(h)));
   flow.comm->set_payload_size(static_cast<std::uint64_t>(flow.spec.size.count()));
   flow.comm->set_source(source_)->set_destination(destination_);  // starts it
