@@ -10,6 +10,7 @@
 #include "sim/core/errors.h"
 #include "sim/core/text.h"
 #include "tools/command_list.h"
+#include "tools/command_nccl.h"
 #include "tools/command_run.h"
 #include "tools/command_select.h"
 #include "tools/command_version.h"
@@ -42,6 +43,25 @@ void add_list(CLI::App& app, Action& action) {
   command->add_option("LIST", options->what, join(list_kinds(), ", "));
   command->add_flag("--json", options->json, "Print JSON");
   set_action(*command, options, action, list);
+}
+
+void add_nccl(CLI::App& app, Action& action) {
+  CLI::App* nccl = app.add_subcommand("nccl", "What NCCL decides, and the variables it reads");
+  nccl->require_subcommand(1);
+  auto decide = std::make_shared<NcclDecideOptions>();
+  CLI::App* command = nccl->add_subcommand(
+      "decide", "Paths, rings, trees, channels, tuning and choice per size on a topology");
+  command->add_option("--topology", decide->topology, "NCCL topology XML of one node")->required();
+  command->add_option("--nodes", decide->nodes, "Number of equal nodes (default 1)");
+  command->add_option("--mnnvl", decide->nvlink_domain, "Nodes of one NVLink domain");
+  command->add_option("--env", decide->environment, "NAME=VALUE, may be repeated");
+  command->add_option("--nccl-version", decide->version, "Release (default 2.30.7)");
+  command->add_option("--json", decide->json, "Write JSON to this file; - for standard output");
+  set_action(*command, decide, action, nccl_decide);
+  auto env = std::make_shared<NcclEnvOptions>();
+  CLI::App* list = nccl->add_subcommand("env", "Every variable: default, first release, meaning");
+  list->add_flag("--json", env->json, "Print JSON");
+  set_action(*list, env, action, nccl_env);
 }
 
 void add_run(CLI::App& app, Action& action) {
@@ -149,6 +169,7 @@ int run_command_line(const std::vector<std::string>& arguments, Console& console
   app.add_flag("--version", show_version, "Print version and libraries");
   Action action;
   add_list(app, action);
+  add_nccl(app, action);
   add_run(app, action);
   add_select(app, action);
   add_version(app, action);

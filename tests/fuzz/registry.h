@@ -37,6 +37,7 @@ void require(bool holds, const std::string& property, const std::string& input);
 
 std::vector<Fuzzer> core_fuzzers();
 std::vector<Fuzzer> json_fuzzers();
+std::vector<Fuzzer> nccl_graph_fuzzers();
 std::vector<Fuzzer> nccl_fuzzers();
 
 /// Every fuzzer, in the order in which `list` prints and `smoke` runs them.

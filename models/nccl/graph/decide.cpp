@@ -2,6 +2,7 @@
 #include "models/nccl/graph/decide.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include <fmt/format.h>
 
@@ -86,6 +87,12 @@ class Decider {
       gpus += gpus_[at(topology)];
     }
     System system = build_system(merged_document(hosts, decision_.switches), decision_.switches);
+    if (system.count(NodeType::kGpu) != gpus) {
+      throw InputError({{hosts.front()->where,
+                         fmt::format("{} of the {} GPUs stand where NCCL does not look for them: "
+                                     "below an NVSwitch or a NIC, or several in one 'pci'",
+                                     std::abs(gpus - system.count(NodeType::kGpu)), gpus)}});
+    }
     system.inter = gpus != ranks_;
     compute_paths(system, rules_);
     std::vector<int> numbers;
@@ -115,6 +122,8 @@ class Decider {
     if (trimmed)
       keep_gpus(system, part);
     system.inter = static_cast<int>(part.size()) != ranks_;
+    if (system.inter && system.count(NodeType::kNet) == 0)
+      throw InputError("ranks that only the network joins, and the topology has no NIC ('net')");
     const bool drop_nets = !system.inter && !system.switches.keep_nets;
     if (drop_nets)
       remove_nets(system);

@@ -328,23 +328,43 @@ class Model {
            (sm == 100 && switches_.version >= Version{2, 25, 1});
   }
 
-  [[nodiscard]] bool enabled(Collective collective, Algorithm a, Protocol p) const {
+  [[nodiscard]] bool protocol_enabled(Collective collective, Algorithm a, Protocol p) const {
     const auto function = static_cast<std::size_t>(collective);
-    bool protocol = filter_.protocol[function][number(p)];
     if (p == Protocol::kLl128 && !filter_.protocol_given[function])
-      protocol = ll128_safe(graph(a));
-    bool algorithm = filter_.algorithm[function][number(a)];
+      return ll128_safe(graph(a));
+    return filter_.protocol[function][number(p)];
+  }
+
+  [[nodiscard]] bool enabled(Collective collective, Algorithm a, Protocol p) const {
+    bool algorithm = filter_.algorithm[static_cast<std::size_t>(collective)][number(a)];
     if (a == Algorithm::kNvlsTree && comm_.nodes == 1)
       algorithm = false;
     if (a == Algorithm::kNvls && comm_.nodes > 1)
       algorithm = false;  // needs CollNet
     if (is_collnet(a))
       algorithm = false;
-    return protocol && algorithm;
+    return algorithm && protocol_enabled(collective, a, p);
   }
 
-  /// Before 2.24 a filter that leaves nothing is passed over for Ring.
-  void keep_ring(Tuning& tuning) const { static_cast<void>(tuning); }
+  /// Before 2.24 a filter that leaves nothing for a collective is passed over for Ring.
+  void keep_ring(Tuning& tuning) const {
+    if (switches_.version >= Version{2, 24, 3})
+      return;
+    for (std::size_t c = 0; c < kCollectives; c++) {
+      bool any = false;
+      for (const auto& algorithm : tuning.costs[c]) {
+        for (const Cost& cost : algorithm)
+          any = any || cost.bandwidth > 0;
+      }
+      const auto collective = static_cast<Collective>(c);
+      for (std::size_t p = 0; p < kProtocols && !any; p++) {
+        const auto protocol = static_cast<Protocol>(p);
+        if (protocol_enabled(collective, Algorithm::kRing, protocol))
+          tuning.cost(collective, Algorithm::kRing, protocol).bandwidth =
+              bandwidth(collective, Algorithm::kRing, protocol);
+      }
+    }
+  }
 
   void set_threads(Tuning& tuning) const {
     const bool narrow =

@@ -72,6 +72,8 @@ class Reader {
       return {};
     }
     Element system = read(root);
+    if (count_ > kMostElements)
+      return system;
     check_version(system);
     check_bus_ids(system);
     if (system.child("cpu") == nullptr)
@@ -103,7 +105,8 @@ class Reader {
       add_attribute(element, attribute.name(), attribute.value());
     }
     for (const pugi::xml_node& child : node.children()) {
-      if (child.type() == pugi::node_element && known(child.name(), element.tag))
+      if (count_ <= kMostElements && child.type() == pugi::node_element &&
+          known(child.name(), element.tag))
         element.children.push_back(read(child));
     }
     return element;

@@ -1,0 +1,133 @@
+// Reads the topology, decides, prints.
+#include "tools/command_nccl.h"
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "models/nccl/graph/decide.h"
+#include "models/nccl/graph/to_value.h"
+#include "models/nccl/variables.h"
+#include "sim/core/errors.h"
+#include "sim/core/text.h"
+#include "tools/exit_codes.h"
+#include "tools/json/json.h"
+#include "tools/nccl_report.h"
+#include "tools/table.h"
+
+namespace busbw::tools {
+namespace {
+
+constexpr int kMostNodes = 65'536;
+
+nccl::graph::Element read_topology(const std::string& path) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error))
+    throw InputError(path + ": cannot be read: it is a folder");
+  if (::access(path.c_str(), R_OK) != 0)
+    throw InputError(path + ": cannot be read: " + std::strerror(errno));
+  Problems problems;
+  const std::string text = read_file(path, nccl::graph::kMostBytes + 1);
+  nccl::graph::Element topology = nccl::graph::parse_topology(text, path, problems);
+  problems.throw_if_any();
+  return topology;
+}
+
+nccl::Environment read_environment(const std::vector<std::string>& settings) {
+  nccl::Environment environment;
+  for (const std::string& setting : settings) {
+    const std::size_t equals = setting.find('=');
+    if (equals == 0 || equals == std::string::npos)
+      throw InputError(fmt::format("--env '{}' is not of the form NAME=VALUE", setting));
+    environment[setting.substr(0, equals)] = setting.substr(equals + 1);
+  }
+  return environment;
+}
+
+nccl::Version read_version(const std::string& text) {
+  const auto version = nccl::parse_version(text);
+  if (!version)
+    throw InputError(fmt::format("--nccl-version '{}' is no release such as 2.28.9", text));
+  if (*version < nccl::kOldest || nccl::kNewest < *version) {
+    throw InputError(fmt::format("--nccl-version {}: known are {} to {}", text,
+                                 nccl::to_string(nccl::kOldest), nccl::to_string(nccl::kNewest)));
+  }
+  return *version;
+}
+
+const char* to_string(nccl::VariableGroup group) {
+  switch (group) {
+    case nccl::VariableGroup::kStartUp:
+      return "start-up";
+    case nccl::VariableGroup::kInfiniBand:
+      return "InfiniBand";
+    case nccl::VariableGroup::kPaths:
+      return "paths";
+    case nccl::VariableGroup::kAlgorithms:
+      return "algorithms";
+    default:
+      return "logging";
+  }
+}
+
+}  // namespace
+
+int nccl_decide(const NcclDecideOptions& options, Console& console) {
+  if (options.nodes < 1 || options.nodes > kMostNodes)
+    throw InputError(fmt::format("--nodes {}: allowed are 1 to {}", options.nodes, kMostNodes));
+  if (options.nvlink_domain < 0)
+    throw InputError(fmt::format("--mnnvl {}: must not be negative", options.nvlink_domain));
+  nccl::graph::DecideInput input =
+      nccl::graph::equal_hosts(read_topology(options.topology), options.nodes);
+  input.hosts_per_nvlink_domain = options.nvlink_domain;
+  input.environment = read_environment(options.environment);
+  input.version = read_version(options.version);
+  const nccl::graph::Decision decision = nccl::graph::decide(input);
+  for (const std::string& warning : nccl::environment_warnings(input.environment, input.version))
+    console.err << "warning: " << warning << '\n';
+  const std::string json = options.json.empty() ? "" : json::print(nccl::graph::to_value(decision));
+  if (options.json == "-") {
+    console.out << json;
+    return kExitDone;
+  }
+  if (!options.json.empty()) {
+    std::ofstream out(options.json, std::ios::binary);
+    out << json;
+    out.close();
+    if (!out)
+      throw SystemError({"write", std::strerror(errno), options.json, ""});
+  }
+  console.out << nccl_report(decision, console.colour_out);
+  return kExitDone;
+}
+
+int nccl_env(const NcclEnvOptions& options, Console& console) {
+  Value items = Value::array();
+  std::vector<std::vector<std::string>> rows;
+  for (const nccl::Variable& variable : nccl::variables()) {
+    const std::string since = nccl::to_string(variable.since);
+    rows.push_back(
+        {variable.name, variable.initial, since, to_string(variable.group), variable.meaning});
+    items.push(Value::object()
+                   .set("name", variable.name)
+                   .set("default", variable.initial)
+                   .set("since", since)
+                   .set("group", to_string(variable.group))
+                   .set("meaning", variable.meaning));
+  }
+  if (options.json) {
+    console.out << json::print(
+        Value::object().set("schema", "busbw.nccl-env/1").set("variables", items));
+  } else {
+    console.out << format_table({{"variable"}, {"default"}, {"since"}, {"group"}, {"meaning"}},
+                                rows, console.colour_out);
+  }
+  return kExitDone;
+}
+
+}  // namespace busbw::tools

@@ -1,0 +1,30 @@
+// `busbw nccl decide`: what NCCL decides on a topology, as a report or as JSON.
+// `busbw nccl env`: the variables that NCCL reads.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "tools/console.h"
+
+namespace busbw::tools {
+
+struct NcclDecideOptions {
+  std::string topology;  // NCCL topology XML
+  int nodes = 1;
+  int nvlink_domain = 0;                 // nodes of an NVLink domain, 0: none spans nodes
+  std::vector<std::string> environment;  // NAME=VALUE
+  std::string version = "2.30.7";
+  std::string json;  // file for JSON; "-" for standard output in place of the report
+};
+
+/// Prints the report or the JSON; warnings about the environment go to console.err. Throws
+/// InputError for a bad file or option, and when NCCL refuses the environment.
+int nccl_decide(const NcclDecideOptions& options, Console& console);
+
+struct NcclEnvOptions {
+  bool json = false;
+};
+/// Lists every variable: default, first release, meaning.
+int nccl_env(const NcclEnvOptions& options, Console& console);
+
+}  // namespace busbw::tools
