@@ -87,9 +87,9 @@ std::string format_tables(const Listing& listing, bool colour) {
 }  // namespace
 
 const std::vector<std::string>& list_kinds() {
-  static const std::vector<std::string> kinds = {"machines", "gpus",  "nics",     "cpus",
-                                                 "switches", "rates", "scenarios"};
-  return kinds;
+  static const std::vector<std::string> kKinds = {"machines", "gpus",  "nics",     "cpus",
+                                                  "switches", "rates", "scenarios"};
+  return kKinds;
 }
 
 int list(const ListOptions& options, Console& console) {

@@ -37,7 +37,7 @@ std::string find_scenario(const std::string& file, const DataPath& data) {
   if (std::filesystem::exists(file)) {
     return file;
   }
-  const std::string named = data.scenarios() + "/" + file + ".yaml";
+  std::string named = data.scenarios() + "/" + file + ".yaml";
   if (file.find('/') == std::string::npos && std::filesystem::exists(named)) {
     return named;
   }

@@ -46,7 +46,7 @@ std::string wrap(const std::string& lead, const std::string& text, std::size_t i
 std::string environment_text(const VariantResult& variant) {
   std::vector<std::string> parts;
   for (const auto& [name, value] : variant.environment) {
-    parts.push_back(name + "=" + value);
+    parts.push_back(fmt::format("{}={}", name, value));
   }
   return parts.empty() ? "nothing set" : join(parts, " ");
 }

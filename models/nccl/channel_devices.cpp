@@ -43,6 +43,7 @@ std::int64_t read_ctas(const Environment& environment, const char* name, std::in
 std::string share_text(const std::vector<NetDevice>& devices, const std::vector<std::size_t>& best,
                        std::int64_t search) {
   std::vector<std::string> names;
+  names.reserve(best.size());
   for (const std::size_t position : best)
     names.push_back(devices[position].name);
   const bool one = best.size() == 1;

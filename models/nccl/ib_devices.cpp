@@ -203,9 +203,10 @@ class Enumeration {
                        [&](const KeptPort& a, const KeptPort& b) { return key(a) < key(b); });
     std::stable_sort(ports_.begin(), ports_.end(),
                      [&](const KeptPort& a, const KeptPort& b) { return key(a) < key(b); });
-    if (!sorted)
+    if (!sorted) {
       reason("pci_order",
              "from 2.29.7 on devices are numbered by PCI address, not in libibverbs order");
+    }
   }
 
   void build_devices() {

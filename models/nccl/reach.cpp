@@ -26,9 +26,10 @@ Reach reach_link_local(const Inventory& from, const Inventory& to, const ChosenI
     return {ConnectResult::kNetworkUnreachable,
             fmt::format("{} of {} is down", own.name, from.host)};
   }
-  if (!own.running)
+  if (!own.running) {
     return {ConnectResult::kNoRouteToHost,
             fmt::format("{} of {} has no carrier", own.name, from.host)};
+  }
   return {};
 }
 

@@ -42,14 +42,14 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
     return attach(Value(std::int64_t{value}), number_place());
   }
   bool number_unsigned(number_unsigned_t value) override {
-    const Location where = number_place();
+    Location where = number_place();
     if (value > static_cast<number_unsigned_t>(std::numeric_limits<std::int64_t>::max())) {
       return too_large(where);
     }
     return attach(Value(static_cast<std::int64_t>(value)), where);
   }
   bool number_float(number_float_t value, const string_t& digits) override {
-    const Location where = number_place();
+    Location where = number_place();
     if (digits.find_first_of(".eE") == std::string::npos) {
       return too_large(where);
     }
@@ -64,7 +64,7 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
   bool end_array() override { return close(); }
 
   bool key(string_t& name) override {
-    const Location where = string_place();
+    Location where = string_place();
     Frame& frame = stack_.back();
     const auto [first, added] = frame.key_lines.try_emplace(name, where.line);
     if (!added) {
@@ -119,7 +119,7 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
       }
       cursor_++;
     }
-    const Location where = {file_, line_, static_cast<int>(cursor_ - line_start_) + 1};
+    Location where = {file_, line_, static_cast<int>(cursor_ - line_start_) + 1};
     cursor_ += length;
     return where;
   }
@@ -132,7 +132,7 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
   }
 
   Location number_place() {
-    const Location where = token_place(0);
+    Location where = token_place(0);
     const auto at = [&] { return cursor_ < text_.size() ? text_[cursor_] : ' '; };
     const auto skip_digits = [&] {
       cursor_ = std::min(text_.find_first_not_of("0123456789", cursor_), text_.size());
@@ -156,7 +156,7 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
   }
 
   Location string_place() {
-    const Location where = token_place(1);
+    Location where = token_place(1);
     while (text_[cursor_] != '"') {  // the text is a valid string: its end comes
       cursor_ += text_[cursor_] == '\\' ? 2 : 1;
     }
@@ -173,7 +173,7 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
   }
 
   bool open(bool is_object) {
-    const Location where = token_place(1);
+    Location where = token_place(1);
     if (stack_.size() >= kMaxDepth) {
       problems_.add(where, fmt::format("nested deeper than {} levels", kMaxDepth));
       failed_ = true;
