@@ -79,6 +79,6 @@ Measured read_measured(const YamlNode& node, Problems& problems);
 std::string on_host(std::string text, std::int32_t host);
 
 /// Puts machines, NICs and inventories together. Problems get the places of the file's own words.
-Variant resolve(const Draft& draft, const topologies::Catalog& catalog, Problems& problems);
+Variant resolve(const Draft& draft, const topologies::Catalog& catalog, Problems& all);
 
 }  // namespace busbw::scenarios

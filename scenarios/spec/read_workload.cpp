@@ -140,10 +140,12 @@ std::optional<collectives::Algorithm> read_algorithm(MappingReader& reader) {
   std::vector<std::string> names;
   const std::vector<Algorithm> known = {Algorithm::kRing, Algorithm::kTree,
                                         Algorithm::kHierarchical};
+  names.reserve(known.size());
   for (const Algorithm algorithm : known) {
     names.push_back(collectives::to_string(algorithm));
   }
   const std::optional<std::string> name = reader.choice("algorithm", names);
+  names.reserve(known.size());
   for (const Algorithm algorithm : known) {
     if (name == collectives::to_string(algorithm)) {
       return algorithm;

@@ -177,6 +177,7 @@ std::vector<nccl::Interface> interfaces_of(const Draft& draft, const Machine& ma
       change(*found, patch, host, problems);
     } else if (host == 0) {
       std::vector<std::string> names;
+      names.reserve(interfaces.size());
       for (const nccl::Interface& known : interfaces) {
         names.push_back(known.name);
       }
@@ -255,6 +256,7 @@ std::vector<nccl::Hca> hcas_of(const Draft& draft, const Machine& machine, std::
       hca.pci_path = nic ? pci_path(machine.nics[*nic], *nic).value_or("") : hca.pci_path;
     }
   }
+  names.reserve(hcas.size());
   for (const nccl::Hca& hca : hcas) {
     names.push_back(hca.name);
   }
@@ -352,7 +354,7 @@ Variant resolve_into(const Draft& draft, const topologies::Catalog& catalog, Pro
 Variant resolve(const Draft& draft, const topologies::Catalog& catalog, Problems& all) {
   // What stands above the variants is resolved once per variant: each problem is reported once.
   Problems problems;
-  const Variant variant = resolve_into(draft, catalog, problems);
+  Variant variant = resolve_into(draft, catalog, problems);
   for (const InputProblem& found : problems.all()) {
     const auto same = [&](const InputProblem& known) {
       return known.where == found.where && known.message == found.message;
