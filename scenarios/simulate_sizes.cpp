@@ -15,9 +15,9 @@ namespace {
 using collectives::Algorithm;
 using params::Protocol;
 
-// LL moves two bytes for one and LL128 16 for 15: above this size neither can be the fastest where
-// a link is the limit, and NCCL's own table never takes them there. Forced protocols are always
-// played.
+// LL moves two bytes for one and LL128 16 for 15: where a link is the limit neither is faster than
+// Simple for long messages. A bound on work: NCCL's own table takes LL128 above it in places, which
+// is not followed. Forced protocols are always played.
 constexpr Bytes kLargestLowLatency = Bytes::mib(1);
 
 Bottleneck bottleneck_of(const engine::Engine& engine, Duration time) {
