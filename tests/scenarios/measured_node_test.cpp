@@ -231,12 +231,22 @@ INSTANTIATE_TEST_SUITE_P(
                       Miss{"RingLl128Small", "Ring_LL128", false, 0.15, 0.266, kNoSearch},
                       Miss{"TreeSimpleLarge", "Tree_Simple", true, 0.06, 0.076, kThreads},
                       Miss{"TreeSimpleSmall", "Tree_Simple", false, 0.15, 0.214, kNoSearch},
+                      Miss{"TreeLlLarge", "Tree_LL_4", true, 0.06, 0.243, kThreads},
+                      Miss{"TreeLlSmall", "Tree_LL_4", false, 0.15, 0.308, kNoSearch},
+                      Miss{"TreeLl128Large", "Tree_LL128", true, 0.06, 0.167, kThreads},
+                      Miss{"TreeLl128Small", "Tree_LL128", false, 0.15, 0.455, kNoSearch},
                       Miss{"FewerChannelsLarge", "ch", true, 0.06, 2.812, kNoSearch},
                       Miss{"FewerChannelsSmall", "ch", false, 0.15, 0.226, kNoSearch},
                       Miss{"SharedMemoryLarge", "nop2p", true, 0.06, 0.208, kNoSearch},
                       Miss{"SharedMemorySmall", "nop2p", false, 0.15, 0.270, kNoSearch},
                       Miss{"HalvesNotShaped", "hosts_raw", true, 0.10, 0.177, kProxy}),
     [](const auto& info) { return info.param.name; });
+
+// Without P2P and shared memory NCCL sends over the network inside the host, and counts each GPU as
+// a node of its own: not modelled, refused rather than guessed.
+TEST(NotModelled, SocketsInsideANodeAreRefused) {
+  EXPECT_THROW(predict("sockets"), InputError);
+}
 
 struct Held {
   std::string name;
