@@ -16,6 +16,7 @@ import xml.etree.ElementTree as ElementTree
 # program, a failed fixture) counts as failed: silence is not success.
 SKIP_MESSAGES = ('SKIP_REGULAR_EXPRESSION_MATCHED', 'SKIP_RETURN_CODE')
 LONGEST_OUTPUT_LINES = 120
+LONGEST_LINE = 500
 
 
 @dataclasses.dataclass
@@ -78,7 +79,8 @@ def report(outcomes, out):
             cut = f'... {len(lines) - 2 * half} lines left out ...'
             lines = lines[:half] + [cut] + lines[-half:]
         for line in lines:
-            out.write(f'  {line}\n')
+            cut = ' ...' if len(line) > LONGEST_LINE else ''
+            out.write(f'  {line[:LONGEST_LINE]}{cut}\n')
     reasons = collections.Counter(skip_reason(outcome) for outcome in skipped)
     for reason, count in sorted(reasons.items()):
         out.write(f'skipped {count}: {reason}\n')

@@ -65,6 +65,12 @@ class Report(unittest.TestCase):
         self.assertIn('  line 999\n', out.getvalue())
         self.assertIn('  ... 880 lines left out ...\n', out.getvalue())
 
+    def test_a_long_line_is_shortened(self):
+        out = io.StringIO()
+        text = 'a' * 500 + 'b' * 100000
+        test_report.report([test_report.Outcome('release: long', 'fail', text)], out)
+        self.assertIn('\n  ' + 'a' * 500 + ' ...\n', out.getvalue())
+
 
 if __name__ == '__main__':
     unittest.main()

@@ -20,7 +20,9 @@ add_library(busbw_flags INTERFACE)
 target_compile_options(busbw_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion -ffp-contract=off
   # g++ 12 warns of an overlap in "text" + std::string that cannot happen (GCC bug 105651).
-  $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
+  # What is packaged names no folder of the building machine, in __FILE__ neither.
+  $<$<CONFIG:Release>:-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=>)
 if(BUSBW_WERROR)
   target_compile_options(busbw_flags INTERFACE -Werror)
 endif()
