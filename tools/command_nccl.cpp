@@ -110,21 +110,25 @@ int nccl_env(const NcclEnvOptions& options, Console& console) {
   Value items = Value::array();
   std::vector<std::vector<std::string>> rows;
   for (const nccl::Variable& variable : nccl::variables()) {
+    const bool gone = variable.until < nccl::kNewest;
     const std::string since = nccl::to_string(variable.since);
-    rows.push_back(
-        {variable.name, variable.initial, since, to_string(variable.group), variable.meaning});
+    const std::string until = gone ? nccl::to_string(variable.until) : "";
+    rows.push_back({variable.name, variable.initial, gone ? since + " to " + until : since,
+                    to_string(variable.changes), variable.meaning});
     items.push(Value::object()
                    .set("name", variable.name)
                    .set("default", variable.initial)
                    .set("since", since)
+                   .set("until", gone ? Value(until) : Value())
                    .set("group", to_string(variable.group))
+                   .set("changes", to_string(variable.changes))
                    .set("meaning", variable.meaning));
   }
   if (options.json) {
     console.out << json::print(
         Value::object().set("schema", "busbw.nccl-env/1").set("variables", items));
   } else {
-    console.out << format_table({{"variable"}, {"default"}, {"since"}, {"group"}, {"meaning"}},
+    console.out << format_table({{"variable"}, {"default"}, {"since"}, {"changes"}, {"meaning"}},
                                 rows, console.colour_out);
   }
   return kExitDone;

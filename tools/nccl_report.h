@@ -6,8 +6,9 @@
 
 namespace busbw::tools {
 
-/// Job, path matrix, graphs, channels, rings, trees, tuning table, and the choice per size with the
-/// runner-up and its time. Long rings and many GPUs are cut; the JSON holds everything.
+/// Job, path matrix, graphs, channels, rings, trees, cost table, and the choices of every
+/// collective by size with the runner-up. At most 100 columns wide: long rings and trees are cut;
+/// the JSON holds everything.
 std::string nccl_report(const nccl::graph::Decision& decision, bool colour);
 
 }  // namespace busbw::tools

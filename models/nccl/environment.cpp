@@ -67,6 +67,11 @@ class Checker {
                         to_string(variable->since), to_string(version_)));
         continue;
       }
+      if (variable->until < version_) {
+        add(fmt::format("{} exists up to {}; {} does not read it", name, to_string(variable->until),
+                        to_string(version_)));
+        continue;
+      }
       if (variable->kind == VariableKind::kNumber)
         number(name, value);
       if (variable->kind == VariableKind::kPathLevel)

@@ -19,13 +19,33 @@ enum class VariableKind {
 
 enum class VariableGroup { kStartUp, kInfiniBand, kPaths, kAlgorithms, kLogging };
 
+/// The first decision that a variable changes; what follows from it may change as well.
+enum class VariableChange {
+  kNothing,  // nothing that this model decides
+  kLog,      // what is logged
+  kBootstrap,
+  kNetwork,    // IB, Socket or a plugin
+  kDevices,    // of the network: which, in which order, fused or not
+  kPathTypes,  // between GPUs and NICs, and so what counts as a node
+  kGraphs,     // rings, trees, heads
+  kChannels,   // how many
+  kAlgorithm,
+  kProtocol,
+  kChunk,    // sizes of buffers and chunks
+  kThreads,  // of a block, and the data that a channel is worth
+};
+/// "nothing in this model", "log only", "bootstrap", "paths" ...
+const char* to_string(VariableChange change);
+
 struct Variable {
   std::string name;  // with NCCL_
   VariableGroup group = VariableGroup::kStartUp;
   VariableKind kind = VariableKind::kNumber;
+  VariableChange changes = VariableChange::kNothing;
   Version since = kOldest;
   std::string initial;  // default, with its history: "20 (18 up to 2.22)"; "unset"
   std::string meaning;
+  Version until = kNewest;  // last release that reads it
 };
 
 /// All of them, sorted by name.

@@ -263,6 +263,7 @@ class Builder {
       const int number = create(NodeType::kNet, host, static_cast<std::uint64_t>(dev));
       Net& net = at(number).net;
       net.dev = dev;
+      net.name = element.text("name");
       net.copy = copy;
       net.asic = element.find("guid") == nullptr
                      ? static_cast<std::uint64_t>(dev)

@@ -41,6 +41,7 @@ struct Gpu {
 
 struct Net {
   int dev = 0;
+  std::string name;
   std::uint64_t asic = 0;  // equal for the ports of a card
   int port = 0;
   float bandwidth = 0;  // what is left of it during a search

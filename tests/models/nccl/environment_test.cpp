@@ -58,6 +58,9 @@ TEST(Environment, WarnsWholeSentences) {
             List{"NCCL_SOCKET_FAMILY='inet' restricts nothing: only AF_INET and AF_INET6 count"});
   EXPECT_EQ(warnings({{"NCCL_NETDEVS_POLICY", "ALL"}}, Version{2, 18, 6}),
             List{"NCCL_NETDEVS_POLICY exists from 2.28.3 on; 2.18.6 does not read it"});
+  EXPECT_EQ(warnings({{"NCCL_WORK_FIFO_DEPTH", "1024"}}, Version{2, 22, 3}),
+            List{"NCCL_WORK_FIFO_DEPTH exists up to 2.21.5; 2.22.3 does not read it"});
+  EXPECT_TRUE(warnings({{"NCCL_WORK_FIFO_DEPTH", "1024"}}, Version{2, 21, 5}).empty());
 }
 
 TEST(Environment, KeepsQuietAboutGoodOnes) {
