@@ -56,10 +56,15 @@ void add_nccl(CLI::App& app, Action& action) {
   command->add_option("--mnnvl", decide->nvlink_domain, "Nodes of one NVLink domain");
   command->add_option("--env", decide->environment, "NAME=VALUE, may be repeated");
   command->add_option("--nccl-version", decide->version, "Release (default 2.30.7)");
+  command->add_flag("--collnet", decide->collnet,
+                    "Every NIC reduces in the network (SHARP); used with NCCL_COLLNET_ENABLE=1");
+  command->add_option("--dump-graphs", decide->dump_graphs,
+                      "Write the graphs of the first node to this file, as NCCL_GRAPH_DUMP_FILE");
   command->add_option("--json", decide->json, "Write JSON to this file; - for standard output");
   set_action(*command, decide, action, nccl_decide);
   auto env = std::make_shared<NcclEnvOptions>();
-  CLI::App* list = nccl->add_subcommand("env", "Every variable: default, first release, meaning");
+  CLI::App* list =
+      nccl->add_subcommand("env", "Every variable: default, releases, what it changes, meaning");
   list->add_flag("--json", env->json, "Print JSON");
   set_action(*list, env, action, nccl_env);
 }

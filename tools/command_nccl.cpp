@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "models/nccl/graph/decide.h"
+#include "models/nccl/graph/graph_xml.h"
 #include "models/nccl/graph/to_value.h"
 #include "models/nccl/variables.h"
 #include "sim/core/errors.h"
@@ -25,7 +26,9 @@ namespace {
 
 constexpr int kMostNodes = 65'536;
 
-nccl::graph::Element read_topology(const std::string& path) {
+using Parse = nccl::graph::Element (*)(std::string_view text, const std::string& file,
+                                       Problems& problems);
+nccl::graph::Element read_xml(const std::string& path, Parse parse) {
   std::error_code error;
   if (std::filesystem::is_directory(path, error))
     throw InputError(path + ": cannot be read: it is a folder");
@@ -33,9 +36,17 @@ nccl::graph::Element read_topology(const std::string& path) {
     throw InputError(path + ": cannot be read: " + std::strerror(errno));
   Problems problems;
   const std::string text = read_file(path, nccl::graph::kMostBytes + 1);
-  nccl::graph::Element topology = nccl::graph::parse_topology(text, path, problems);
+  nccl::graph::Element root = parse(text, path, problems);
   problems.throw_if_any();
-  return topology;
+  return root;
+}
+
+void write_file(const std::string& path, const std::string& text) {
+  std::ofstream out(path, std::ios::binary);
+  out << text;
+  out.close();
+  if (!out)
+    throw SystemError({"write", std::strerror(errno), path, ""});
 }
 
 nccl::Environment read_environment(const std::vector<std::string>& settings) {
@@ -82,26 +93,33 @@ int nccl_decide(const NcclDecideOptions& options, Console& console) {
     throw InputError(fmt::format("--nodes {}: allowed are 1 to {}", options.nodes, kMostNodes));
   if (options.nvlink_domain < 0)
     throw InputError(fmt::format("--mnnvl {}: must not be negative", options.nvlink_domain));
-  nccl::graph::DecideInput input =
-      nccl::graph::equal_hosts(read_topology(options.topology), options.nodes);
+  nccl::graph::DecideInput input = nccl::graph::equal_hosts(
+      read_xml(options.topology, nccl::graph::parse_topology), options.nodes);
   input.hosts_per_nvlink_domain = options.nvlink_domain;
   input.environment = read_environment(options.environment);
   input.version = read_version(options.version);
+  input.collnet = options.collnet;
+  const auto graphs = input.environment.find("NCCL_GRAPH_FILE");
+  if (graphs != input.environment.end() && !graphs->second.empty())
+    input.graphs = read_xml(graphs->second, nccl::graph::parse_graphs);
   const nccl::graph::Decision decision = nccl::graph::decide(input);
   for (const std::string& warning : nccl::environment_warnings(input.environment, input.version))
     console.err << "warning: " << warning << '\n';
+  if (options.collnet && nccl::numeric(input.environment, "NCCL_COLLNET_ENABLE", 0) != 1)
+    console.err << "warning: --collnet: NCCL reduces in the network only with "
+                   "NCCL_COLLNET_ENABLE=1\n";
+  if (!options.dump_graphs.empty()) {
+    const auto first = static_cast<std::size_t>(decision.nodes.front().group);
+    write_file(options.dump_graphs,
+               print_topology(nccl::graph::graphs_element(decision.groups[first])));
+  }
   const std::string json = options.json.empty() ? "" : json::print(nccl::graph::to_value(decision));
   if (options.json == "-") {
     console.out << json;
     return kExitDone;
   }
-  if (!options.json.empty()) {
-    std::ofstream out(options.json, std::ios::binary);
-    out << json;
-    out.close();
-    if (!out)
-      throw SystemError({"write", std::strerror(errno), options.json, ""});
-  }
+  if (!options.json.empty())
+    write_file(options.json, json);
   console.out << nccl_report(decision, console.colour_out);
   return kExitDone;
 }

@@ -14,7 +14,9 @@ struct NcclDecideOptions {
   int nvlink_domain = 0;                 // nodes of an NVLink domain, 0: none spans nodes
   std::vector<std::string> environment;  // NAME=VALUE
   std::string version = "2.30.7";
-  std::string json;  // file for JSON; "-" for standard output in place of the report
+  bool collnet = false;     // the network reduces (SHARP), whatever the topology says
+  std::string dump_graphs;  // file for the graphs of the first node, as XML
+  std::string json;         // file for JSON; "-" for standard output in place of the report
 };
 
 /// Prints the report or the JSON; warnings about the environment go to console.err. Throws

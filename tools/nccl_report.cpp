@@ -1,6 +1,7 @@
 // Sections of the report, each a table with a bold title.
 #include "tools/nccl_report.h"
 
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -45,22 +46,35 @@ std::string job(const Decision& decision, bool colour) {
   text += fmt::format("first node: {} GPUs (sm {}), {} NICs, maxBw {:g} GB/s, totalBw {:g} GB/s\n",
                       system.count(NodeType::kGpu), comm.smallest_sm, system.count(NodeType::kNet),
                       system.max_bandwidth, system.total_bandwidth);
+  if (comm.collnet) {
+    text += fmt::format("CollNet: the network reduces; heads on a node: {}\n", comm.collnet_heads);
+  } else if (decision.collnet_there) {
+    text +=
+        "CollNet: there, not used (NCCL_COLLNET_ENABLE=1 from NCCL_COLLNET_NODE_THRESHOLD nodes "
+        "on)\n";
+  }
   return text;
 }
 
 std::string graphs(const Decision& decision, bool colour) {
   const Group& group = decision.groups[static_cast<std::size_t>(decision.nodes.front().group)];
   Rows rows;
-  for (const Graph* graph : {&group.ring, &group.tree, &group.nvls}) {
+  const std::pair<const char*, const Graph*> all[] = {{"ring", &group.ring},
+                                                      {"tree", &group.tree},
+                                                      {"CollNet chain", &group.collnet_chain},
+                                                      {"CollNet direct", &group.collnet_direct},
+                                                      {"NVLS", &group.nvls}};
+  for (const auto& [name, graph] : all) {
     if (graph->channels == 0)
       continue;
-    rows.push_back({to_string(graph->pattern), std::to_string(graph->channels),
+    rows.push_back({name, to_string(graph->pattern), std::to_string(graph->channels),
                     fmt::format("{:g}", graph->bw_intra), fmt::format("{:g}", graph->bw_inter),
                     to_string(graph->type_intra), to_string(graph->type_inter),
                     std::to_string(graph->cross_nic), graph->same_channels ? "yes" : "no"});
   }
   return section("Graphs of the first node (GB/s per channel)", colour) +
-         format_table({{"pattern"},
+         format_table({{"graph"},
+                       {"pattern"},
                        {"channels", Align::kRight},
                        {"intra", Align::kRight},
                        {"inter", Align::kRight},

@@ -116,6 +116,7 @@ void ChannelSearch::start_at_nets(int& time) {
   const auto speed = static_cast<float>(static_cast<int>(now_.bw_inter));
   const std::vector<int>& nets = nets_for(-1);
   const bool nvls = now_.pattern == Pattern::kNvls;
+  const bool heads = nvls || now_.pattern == Pattern::kCollNetDirect;
   const bool first_net_only =
       system_.switches.nvswitch_neighbours && !system_.switches.nvls_unique_heads;
   for (std::size_t i = 0; i < nets.size(); i++) {
@@ -124,13 +125,15 @@ void ChannelSearch::start_at_nets(int& time) {
     const std::size_t first =
         system_.switches.nvswitch_neighbours ? at(now_.channels) : std::size_t{0};
     const int net = nets[(first + i) % nets.size()];
+    if (now_.collnet && !system_.node(NodeType::kNet, net).net.coll)
+      continue;
     if (!may_start_at(net, speed))
       continue;
     now_.nets[at(now_.channels * 2)] = net_node(net);
     now_.latency_inter = system_.node(NodeType::kNet, net).net.latency;
     change_budget(net, -speed);
-    const bool tried = nvls && start_nvls(net, nets, time);
-    if (!nvls)
+    const bool tried = heads && start_head(net, nets, time);
+    if (!heads)
       start_gpus_of(net, time);
     change_budget(net, speed);
     if (tried && system_.switches.nvswitch_neighbours)
@@ -138,7 +141,7 @@ void ChannelSearch::start_at_nets(int& time) {
   }
 }
 
-bool ChannelSearch::start_nvls(int net, const std::vector<int>& nets, int& time) {
+bool ChannelSearch::start_head(int net, const std::vector<int>& nets, int& time) {
   if (now_.channels >= static_cast<int>(nets.size()))
     return false;
   const bool reserve_from_net = system_.switches.nvswitch_neighbours;
@@ -240,6 +243,8 @@ void ChannelSearch::visit(const Step& step, const Walk& walk, int& time) {
     return_to_net(step, walk, time);
   else if (now_.pattern == Pattern::kNvls)
     try_nvls(step.gpu, time);
+  else if (now_.pattern == Pattern::kCollNetDirect)
+    try_collnet_direct(step.gpu, time);
   else if (step.position < gpus_ - 1)
     next_gpus(step, walk, time);
   else if (step.position == walk.back_to_first)
@@ -362,7 +367,7 @@ void ChannelSearch::return_to_first(const Step& step, const Walk& walk, int& tim
 
 void ChannelSearch::try_nvls(int head, int& time) {
   const int nvs = system_.node_of(NodeType::kNvs, 0);
-  const auto share = [&](int gpu) { return gpu == head ? 2 : 1; };
+  const auto share = [&](int gpu) { return gpu == head ? 2.0F : 1.0F; };
   int down = 0;
   while (down < gpus_ && reserve(nvs, gpu_node(down), share(down)))
     down++;
@@ -377,6 +382,32 @@ void ChannelSearch::try_nvls(int head, int& time) {
   }
   while (down-- > 0)
     release(nvs, gpu_node(down), share(down));
+}
+
+/// The head exchanges an equal part of the data with every GPU, itself included.
+void ChannelSearch::try_collnet_direct(int head, int& time) {
+  const float share = 1.0F / static_cast<float>(gpus_ - 1);
+  int out = 0;
+  while (out < gpus_ && reserve(gpu_node(head), gpu_node(out), share))
+    out++;
+  if (out == gpus_) {
+    int in = 0;
+    while (in < gpus_ && reserve(gpu_node(in), gpu_node(head), share))
+      in++;
+    if (in == gpus_) {
+      int position = 1;
+      for (int gpu = 0; gpu < gpus_; gpu++) {
+        if (gpu != head)
+          now_.order[at(now_.channels * gpus_ + position++)] =
+              system_.node(NodeType::kGpu, gpu).gpu.rank;
+      }
+      visit({-1, head, gpus_}, {}, time);
+    }
+    while (in-- > 0)
+      release(gpu_node(in), gpu_node(head), share);
+  }
+  while (out-- > 0)
+    release(gpu_node(head), gpu_node(out), share);
 }
 
 void ChannelSearch::push_candidates(const Step& step, int sort_net) {

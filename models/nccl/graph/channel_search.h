@@ -38,8 +38,8 @@ class ChannelSearch {
   void start_at_nets(int& time);
   [[nodiscard]] bool may_start_at(int net, float speed) const;
   void change_budget(int net, float change);
-  /// True when a head was tried.
-  bool start_nvls(int net, const std::vector<int>& nets, int& time);
+  /// NVLS and CollNetDirect; true when a head was tried.
+  bool start_head(int net, const std::vector<int>& nets, int& time);
   void start_gpus_of(int net, int& time);
   void start_near_gpus(int net, int& time);
   void enter(const Step& step, const Walk& walk, int& time);
@@ -50,6 +50,7 @@ class ChannelSearch {
   void next_gpus(const Step& step, const Walk& walk, int& time);
   void return_to_first(const Step& step, const Walk& walk, int& time);
   void try_nvls(int head, int& time);
+  void try_collnet_direct(int head, int& time);
 
   /// Pushes the GPUs to try next onto `stack_`, first one first.
   void push_candidates(const Step& step, int sort_net);
@@ -65,9 +66,11 @@ class ChannelSearch {
   [[nodiscard]] int net_node(int net) const { return system_.node_of(NodeType::kNet, net); }
 
   /// Takes `multiple` times the speed along the path; false, and nothing taken, when a link has too
-  /// little or the path is of a farther type than allowed.
-  bool reserve(int from, int to, int multiple);
-  void release(int from, int to, int multiple);
+  /// little or the path is of a farther type than allowed (asked only when `multiple` is 1).
+  bool reserve(int from, int to, float multiple);
+  void release(int from, int to, float multiple);
+  /// The hops of all paths taken, cut to whole ones at every step, as NCCL counts them.
+  void count_hops(float more);
   /// Links that had room; all of them when there is room everywhere.
   struct Ends {
     int from = 0;

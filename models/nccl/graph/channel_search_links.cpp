@@ -96,7 +96,7 @@ float ChannelSearch::pci_bandwidth(int gpu) const {
   return pci.down < 0 ? up : std::min(up, system_.links[at(pci.down)].bandwidth);
 }
 
-bool ChannelSearch::reserve(int from, int to, int multiple) {
+bool ChannelSearch::reserve(int from, int to, float multiple) {
   const auto inside = [&](int node) {
     const NodeType type = system_.nodes[at(node)].type;
     return type == NodeType::kGpu || type == NodeType::kNvs;
@@ -110,25 +110,29 @@ bool ChannelSearch::reserve(int from, int to, int multiple) {
   if (multiple == 1 && !always_free &&
       (path.type > limit || (is_tree(now_.pattern) && system_.path(to, from).type > limit)))
     return false;
-  const float bandwidth = (intra ? now_.bw_intra : now_.bw_inter) * static_cast<float>(multiple);
+  const float bandwidth = (intra ? now_.bw_intra : now_.bw_inter) * multiple;
   const std::size_t taken = take({from, to}, path.hops.size(), bandwidth);
   if (taken < path.hops.size()) {
     take({from, to}, taken, -bandwidth);
     return false;
   }
-  now_.hops += multiple * static_cast<int>(path.hops.size());
+  count_hops(multiple * static_cast<float>(path.hops.size()));
   return true;
 }
 
-void ChannelSearch::release(int from, int to, int multiple) {
+void ChannelSearch::count_hops(float more) {
+  now_.hops = static_cast<int>(static_cast<float>(now_.hops) + more);
+}
+
+void ChannelSearch::release(int from, int to, float multiple) {
   const auto inside = [&](int node) {
     const NodeType type = system_.nodes[at(node)].type;
     return type == NodeType::kGpu || type == NodeType::kNvs;
   };
   const float speed = inside(from) && inside(to) ? now_.bw_intra : now_.bw_inter;
   const Path& path = system_.path(from, to);
-  take({from, to}, path.hops.size(), -speed * static_cast<float>(multiple));
-  now_.hops -= multiple * static_cast<int>(path.hops.size());
+  take({from, to}, path.hops.size(), -speed * multiple);
+  count_hops(-multiple * static_cast<float>(path.hops.size()));
 }
 
 std::size_t ChannelSearch::take(const Ends& ends, std::size_t hops, float bandwidth) {

@@ -3,7 +3,7 @@
 #include "models/nccl/graph/channels.h"
 
 #include <algorithm>
-#include <map>
+#include <set>
 
 #include "sim/core/check.h"
 
@@ -78,6 +78,11 @@ class Counter {
   void run() {
     const int most = most_channels(switches_.version);
     int channels = std::min(most, comm_.search_channels * 2);
+    if (comm_.collnet && comm_.collnet_chain.bw_intra > comm_.collnet_chain.bw_inter &&
+        comm_.ranks > comm_.nodes) {
+      channels = std::min(most, channels + channels / 2);
+      comm_.collnet_channels = channels;
+    }
     const bool new_enough =
         switches_.version >= Version{2, 25, 1} ? comm_.smallest_sm >= 90 : comm_.smallest_sm == 90;
     const bool room = switches_.cross_nic_rules ? channels < 16 : channels * 2 <= 32;
@@ -297,10 +302,30 @@ int number_of(const std::vector<int>& item, std::vector<std::vector<int>>& disti
   return static_cast<int>(distinct.size()) - 1;
 }
 
+/// Whether reduction in the network is used, and its graphs.
+void set_collnet(const std::vector<Group>& groups, const std::vector<NodePlace>& nodes,
+                 const Environment& environment, Communicator& comm) {
+  const Group& first = groups[at(nodes.front().group)];
+  comm.nvswitch = first.system.count(NodeType::kNvs) > 0;
+  if (!std::all_of(groups.begin(), groups.end(), [](const Group& g) { return g.collnet; }))
+    return;
+  comm.collnet_chain = merged(groups, nodes, &Group::collnet_chain);
+  comm.collnet_direct = merged(groups, nodes, &Group::collnet_direct);
+  comm.collnet = comm.collnet_chain.channels > 0 &&
+                 comm.nodes >= numeric(environment, "NCCL_COLLNET_NODE_THRESHOLD", 2);
+  std::set<int> heads;
+  for (int channel = 0; channel < first.collnet_direct.channels; channel++)
+    heads.insert(first.collnet_direct.rank(channel, 0));
+  comm.collnet_heads = static_cast<int>(heads.size());
+}
+
 }  // namespace
 
 int original_channel(const Communicator& comm, int channel) {
-  return channel % comm.coll_channels % comm.original_channels % (2 * comm.search_channels);
+  channel = channel % comm.coll_channels % comm.original_channels;
+  if (comm.collnet_channels > 0)
+    channel %= comm.collnet_channels;
+  return channel % (2 * comm.search_channels);
 }
 
 Communicator communicator(const std::vector<Group>& groups, const std::vector<NodePlace>& nodes,
@@ -329,6 +354,7 @@ Communicator communicator(const std::vector<Group>& groups, const std::vector<No
       comm.mixed_cpus = comm.mixed_cpus || cpu.vendor != comm.cpu.vendor;
     }
   }
+  set_collnet(groups, nodes, environment, comm);
   Counter(groups, nodes, environment, comm).run();
   comm.p2p_chunk_bytes = p2p_chunk(groups[at(nodes.front().group)], comm, environment);
   comm.buffer_bytes[0] = buffer_bytes(environment, "NCCL_LL_BUFFSIZE", 524'288);

@@ -17,6 +17,9 @@ struct Group {
   Graph ring;
   Graph tree;
   Graph nvls;
+  bool collnet = false;  // both below were searched
+  Graph collnet_chain;
+  Graph collnet_direct;  // before 2.23 the same as the chain
 };
 
 /// A node as NCCL counts them: a host, an NVLink domain, or a part of a host that only the network
@@ -54,7 +57,13 @@ struct Communicator {
   MergedGraph ring;
   MergedGraph tree;
   MergedGraph nvls;
-  int most_local_gpus = 0;  // of a node
+  MergedGraph collnet_chain;
+  MergedGraph collnet_direct;
+  bool collnet = false;      // reduction in the network is used
+  int collnet_heads = 0;     // GPUs of a node that exchange with the network
+  int collnet_channels = 0;  // after the growth for CollNet; 0: none
+  bool nvswitch = false;     // on the first node
+  int most_local_gpus = 0;   // of a node
   int smallest_sm = 0;
   int largest_sm = 0;
   Cpu cpu;  // of the first node

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "models/nccl/graph/graph_xml.h"
 #include "models/nccl/graph/views.h"
 #include "sim/core/errors.h"
 
@@ -94,6 +95,11 @@ class Decider {
                                      std::abs(gpus - system.count(NodeType::kGpu)), gpus)}});
     }
     system.inter = gpus != ranks_;
+    for (const int net : system.all(NodeType::kNet)) {
+      Net& nic = system.nodes[at(net)].net;
+      nic.coll = nic.coll || input_.collnet;
+      decision_.collnet_there = decision_.collnet_there || nic.coll;
+    }
     compute_paths(system, rules_);
     std::vector<int> numbers;
     std::vector<std::vector<int>> parts = domains(system);
@@ -133,18 +139,54 @@ class Decider {
     const int most = system.switches.version >= Version{2, 25, 1} ? 32 : 16;
     limits.most_channels = most;
     limits.cross_nic = numeric(input_.environment, "NCCL_CROSS_NIC", 2);
-    group.ring = search_graph(system, Pattern::kRing, limits, rules_);
+    group.ring = given_or_searched(system, {Pattern::kRing, kRingId}, limits);
     SearchLimits tree_limits = limits;
     tree_limits.least_channels = tree_limits.most_channels = group.ring.channels;
-    group.tree = search_graph(system, Pattern::kBalancedTree, tree_limits, rules_);
+    group.tree = given_or_searched(system, {Pattern::kBalancedTree, kTreeId}, tree_limits);
+    search_collnet(group, tree_limits, 2 * most);
     group.nvls.pattern = Pattern::kNvls;
     const int least_gpus = system.switches.nvls_with_two ? 2 : 3;
     if (numeric(input_.environment, "NCCL_NVLS_ENABLE", 2) != 0 &&
         system.count(NodeType::kGpu) >= least_gpus && system.smallest_sm() >= 90) {
       limits.most_channels = 32;
-      group.nvls = search_graph(system, Pattern::kNvls, limits, rules_);
+      group.nvls = given_or_searched(system, {Pattern::kNvls, kNvlsId}, limits);
     }
     return group;
+  }
+
+  /// Reduction in the network: a chain with as many channels as rings, and heads.
+  void search_collnet(Group& group, SearchLimits limits, int most) {
+    System& system = group.system;
+    const std::vector<int>& nets = system.all(NodeType::kNet);
+    group.collnet = system.inter && numeric(input_.environment, "NCCL_COLLNET_ENABLE", 0) == 1 &&
+                    std::any_of(nets.begin(), nets.end(),
+                                [&](int net) { return system.nodes[at(net)].net.coll; });
+    if (!group.collnet)
+      return;
+    limits.collnet = true;
+    group.collnet_chain = given_or_searched(system, {Pattern::kTree, kCollNetChainId}, limits);
+    group.collnet_direct = group.collnet_chain;
+    if (system.switches.pat) {
+      limits.least_channels = 1;
+      limits.most_channels = most;
+      group.collnet_direct =
+          given_or_searched(system, {Pattern::kCollNetDirect, kCollNetDirectId}, limits);
+    }
+  }
+
+  struct Wanted {
+    Pattern pattern = Pattern::kRing;
+    int id = kRingId;
+  };
+  /// The graph of NCCL_GRAPH_FILE if it has one of that number, else what the search finds.
+  Graph given_or_searched(System& system, const Wanted& wanted, const SearchLimits& limits) const {
+    if (input_.graphs) {
+      std::optional<Graph> given =
+          graph_of(*input_.graphs, wanted.id, system, limits.cross_nic != 0);
+      if (given)
+        return std::move(*given);
+    }
+    return search_graph(system, wanted.pattern, limits, rules_);
   }
 
   static void remove_nets(System& system) {

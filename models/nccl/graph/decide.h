@@ -1,9 +1,10 @@
 // The whole decision of NCCL for a job: systems, paths, graphs, channels, rings, trees, tuning.
 //
-// Assumes one rank per GPU, ranks numbered host by host, no CollNet, no fusion of NICs, no
-// symmetric-memory kernels.
+// Assumes one rank per GPU, ranks numbered host by host, no fusion of NICs, no symmetric-memory
+// kernels.
 #pragma once
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,8 @@ struct DecideInput {
   int hosts_per_nvlink_domain = 0;  // 0 or 1: no domain spans hosts
   Environment environment;
   Version version = kNewest;
+  bool collnet = false;           // every NIC reduces in the network, whatever `coll` says
+  std::optional<Element> graphs;  // the file that NCCL_GRAPH_FILE names
 };
 
 struct Decision {
@@ -31,6 +34,7 @@ struct Decision {
   bool mnnvl = false;
   int hosts_per_nvlink_domain = 0;
   Environment environment;
+  bool collnet_there = false;  // some NIC reduces in the network
   std::vector<Group> groups;
   std::vector<NodePlace> nodes;
   Communicator comm;

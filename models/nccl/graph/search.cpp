@@ -14,6 +14,7 @@
 namespace busbw::nccl::graph {
 namespace {
 
+constexpr int kMostCollNetHeads = 8;
 constexpr int kTryBudget = 1 << 14;
 constexpr int kSameChannelsBudget = 1 << 8;
 constexpr long long kGlobalBudget = 1LL << 19;
@@ -67,6 +68,7 @@ class GraphSearch {
     best_.gpus = system_.count(NodeType::kGpu);
     best_.least_channels = limits_.least_channels;
     best_.most_channels = limits_.most_channels;
+    best_.collnet = limits_.collnet;
     set_start(pattern);
     if (pattern == Pattern::kNvls &&
         (system_.count(NodeType::kNvs) == 0 || system_.smallest_sm() < 90)) {
@@ -80,7 +82,7 @@ class GraphSearch {
     collect_types();
     first_pass();
     second_pass();
-    if (best_.channels == 0 && pattern != Pattern::kNvls)
+    if (best_.channels == 0 && pattern != Pattern::kNvls && !best_.collnet)
       simple_order();
     return std::move(best_);
   }
@@ -122,6 +124,8 @@ class GraphSearch {
       if (!system_.inter)
         best_.least_channels = best_.most_channels;
     }
+    if (best_.pattern == Pattern::kCollNetDirect)
+      best_.most_channels = std::min({best_.most_channels, gpus, kMostCollNetHeads});
     if (gpus == 1 && best_.pattern != Pattern::kRing)
       best_.pattern = Pattern::kTree;
     if (system_.switches.split_nvlink && best_.pattern == Pattern::kRing &&
@@ -158,8 +162,11 @@ class GraphSearch {
   void first_pass() {
     account_ = system_.switches.second_ring_pass ? kGlobalBudget : kGlobalBudgetOld;
     // Types that do not exist change nothing: such a try repeats an earlier one step by step and
-    // can find nothing better. NVLS and the penalty of old releases compare in ways that may.
-    const bool repeatable = best_.pattern != Pattern::kNvls && system_.switches.cross_nic_rules;
+    // can find nothing better. Heads (NVLS, CollNet) and the penalty of old releases compare in
+    // ways that may.
+    const bool repeatable = best_.pattern != Pattern::kNvls &&
+                            best_.pattern != Pattern::kCollNetDirect &&
+                            system_.switches.cross_nic_rules;
     std::map<Settings, int> known;
     do {
       const auto found = known.find(settings());
@@ -375,6 +382,8 @@ const char* to_string(Pattern pattern) {
       return "TREE";
     case Pattern::kNvls:
       return "NVLS";
+    case Pattern::kCollNetDirect:
+      return "COLLNET_DIRECT";
     default:
       return "RING";
   }

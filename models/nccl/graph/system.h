@@ -47,7 +47,7 @@ struct Net {
   float bandwidth = 0;  // what is left of it during a search
   float latency = 0;    // us
   bool gdr = false;
-  bool coll = false;
+  bool coll = false;  // reduces in the network (CollNet)
   int rail = -1;      // -1: not given
   int plane = -1;     // -1: not given
   bool copy = false;  // a NIC listed twice by the merge: it has no path

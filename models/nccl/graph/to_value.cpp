@@ -193,6 +193,10 @@ Value to_value(const Decision& decision) {
   graphs.set("ring", graph_value(first.system, first.ring));
   graphs.set("tree", graph_value(first.system, first.tree));
   graphs.set("nvls", graph_value(first.system, first.nvls));
+  if (first.collnet) {
+    graphs.set("collnetChain", graph_value(first.system, first.collnet_chain));
+    graphs.set("collnetDirect", graph_value(first.system, first.collnet_direct));
+  }
   value.set("graphs", graphs).set("comm", comm_value(decision.comm));
   value.set("rings", rings_value(decision.rings));
   if (decision.comm.ranks > 1)

@@ -6,13 +6,14 @@
 #include <cmath>
 
 #include "models/nccl/graph/algorithm_filter.h"
+#include "models/nccl/graph/threads.h"
 
 namespace busbw::nccl::graph {
 namespace {
 
-constexpr float kNarrowRing = 12.0F;  // GB/s: Ring Simple then uses 256 threads
 constexpr long long kUnset = -2;
-constexpr int kMostNvlsGpus = 32;  // of a node, for AllGather and ReduceScatter
+constexpr int kMostNvlsGpus = 32;    // of a node, for AllGather and ReduceScatter
+constexpr int kMostCollNetGpus = 8;  // of a node
 
 std::size_t number(Algorithm algorithm) {
   return static_cast<std::size_t>(algorithm);
@@ -52,9 +53,6 @@ bool applies(Collective collective, Algorithm algorithm, const Switches& switche
   }
 }
 
-bool is_collnet(Algorithm a) {
-  return a == Algorithm::kCollNetDirect || a == Algorithm::kCollNetChain;
-}
 bool is_nvls(Algorithm a) {
   return a == Algorithm::kNvls || a == Algorithm::kNvlsTree;
 }
@@ -83,7 +81,7 @@ class Model {
 
   Tuning run() {
     Tuning tuning;
-    set_threads(tuning);
+    set_threads(tuning, comm_, environment_);
     if (comm_.ranks <= 1)
       return tuning;
     for (std::size_t c = 0; c < kCollectives; c++) {
@@ -125,8 +123,10 @@ class Model {
       case Algorithm::kNvls:
       case Algorithm::kNvlsTree:
         return comm_.nvls;
+      case Algorithm::kCollNetDirect:
+        return comm_.collnet_direct;
       default:
-        return {};  // no CollNet
+        return comm_.collnet_chain;
     }
   }
 
@@ -155,6 +155,8 @@ class Model {
     const auto channels = static_cast<float>(g.channels);
     if (is_nvls(a))
       return nvls_bandwidth(collective, a, g);
+    if (is_collnet(a))
+      return p == Protocol::kSimple ? collnet_bandwidth(collective, a, g) : 0;
     float bus = channels * (comm_.nodes <= 2 ? g.bw_intra : g.bw_inter);
     if (a == Algorithm::kRing && p == Protocol::kLl) {
       if (switches_.ring_ll_half) {
@@ -191,6 +193,24 @@ class Model {
     return bus;
   }
 
+  /// Reduction in the network: between nodes the data moves once, inside at the intra speed.
+  [[nodiscard]] float collnet_bandwidth(Collective collective, Algorithm a,
+                                        const MergedGraph& g) const {
+    float bus = static_cast<float>(g.channels) * g.bw_intra;
+    if (a == Algorithm::kCollNetChain || g.channels == 0)
+      return bus;
+    if (collective != Collective::kAllReduce) {
+      // Every GPU must be a head with a NIC of its own.
+      if (comm_.most_local_gpus > comm_.collnet_heads)
+        return 0;
+      return static_cast<float>(per_node_) * std::min(g.bw_intra, rounded(g.bw_inter * 0.9F));
+    }
+    float per_nic = rounded(per_node_ / (1.0 * g.channels));
+    per_nic -= (per_nic - 1) / 2;
+    bus /= per_nic;
+    return comm_.smallest_sm >= 90 ? rounded(bus * .85) : bus;
+  }
+
   [[nodiscard]] float nvls_bandwidth(Collective collective, Algorithm a,
                                      const MergedGraph& g) const {
     const auto channels = static_cast<float>(g.channels);
@@ -216,8 +236,6 @@ class Model {
   }
 
   [[nodiscard]] float bandwidth(Collective collective, Algorithm a, Protocol p) const {
-    if (is_collnet(a))
-      return 0;
     const float bus = bus_bandwidth(collective, a, p);
     const bool gather =
         collective == Collective::kAllGather || collective == Collective::kReduceScatter;
@@ -339,9 +357,9 @@ class Model {
     bool algorithm = filter_.algorithm[static_cast<std::size_t>(collective)][number(a)];
     if (a == Algorithm::kNvlsTree && comm_.nodes == 1)
       algorithm = false;
-    if (a == Algorithm::kNvls && comm_.nodes > 1)
-      algorithm = false;  // needs CollNet
-    if (is_collnet(a))
+    if (!comm_.collnet && (is_collnet(a) || (a == Algorithm::kNvls && comm_.nodes > 1)))
+      algorithm = false;
+    if (a == Algorithm::kCollNetDirect && !comm_.nvswitch)
       algorithm = false;
     return algorithm && protocol_enabled(collective, a, p);
   }
@@ -366,41 +384,6 @@ class Model {
     }
   }
 
-  void set_threads(Tuning& tuning) const {
-    const bool narrow =
-        comm_.ring.bw_intra * static_cast<float>(comm_.ring.channels) <= kNarrowRing;
-    const int simple = threads("NCCL_NTHREADS", {64, 512, 512});
-    const int ring_simple = threads("NCCL_NTHREADS", {64, 512, narrow ? 256 : 512});
-    const int ll = threads("NCCL_NTHREADS", {64, 512, 512});
-    const int ll128 = threads("NCCL_LL128_NTHREADS", {160, 640, 640});
-    for (std::size_t a = 0; a < kAlgorithms; a++) {
-      const auto algorithm = static_cast<Algorithm>(a);
-      const bool plain = algorithm == Algorithm::kTree || algorithm == Algorithm::kRing;
-      const bool pat = algorithm == Algorithm::kPat;
-      tuning.most_threads[a] = {plain ? ll : 0, plain ? ll128 : 0,
-                                algorithm == Algorithm::kTree   ? simple
-                                : algorithm == Algorithm::kRing ? ring_simple
-                                : pat                           ? 0
-                                                                : 640};
-      tuning.bytes_per_thread[a] = {8, 8, is_collnet(algorithm) ? 512 : 64};
-    }
-    tuning.bytes_per_thread[number(Algorithm::kRing)][0] = 8LL * comm_.ranks;
-  }
-
-  struct ThreadRange {
-    int least = 0;
-    int most = 0;
-    int initial = 0;
-  };
-  [[nodiscard]] int threads(const char* name, ThreadRange range) const {
-    const long long wanted = numeric(environment_, name, kUnset);
-    if (wanted <= 0)
-      return range.initial;
-    if (wanted % 32 != 0 || wanted > range.most)
-      return range.most;
-    return std::max(range.least, static_cast<int>(wanted));
-  }
-
   const Communicator& comm_;
   const Environment& environment_;
   const Switches& switches_;
@@ -411,24 +394,6 @@ class Model {
   std::size_t scale_ = 0;
   bool pat_ = false;
 };
-
-/// Channels that `bytes` are worth: each thread wants its share.
-int channels_for(const Tuning& tuning, const Communicator& comm, const Switches& switches,
-                 const Choice& call) {
-  const std::size_t a = number(call.algorithm);
-  const std::size_t p = number(call.protocol);
-  if (call.algorithm == Algorithm::kNvlsTree ||
-      (call.algorithm == Algorithm::kNvls && comm.nodes == 1))
-    return comm.nvls_channels;
-  if (call.algorithm == Algorithm::kNvls)
-    return std::min(comm.nvls_channels, comm.channels);
-  int channels = switches.rank_views ? comm.channels : comm.coll_channels;
-  const long long each =
-      static_cast<long long>(tuning.most_threads[a][p]) * tuning.bytes_per_thread[a][p];
-  while (channels >= 2 && call.bytes < channels * each)
-    channels--;
-  return channels;
-}
 
 }  // namespace
 
@@ -459,7 +424,10 @@ float time_us(const Tuning& tuning, const Communicator& comm, const Switches& sw
   const bool all_reduce = collective == Collective::kAllReduce;
   const bool too_wide =
       call.algorithm == Algorithm::kNvls && !all_reduce && comm.most_local_gpus > kMostNvlsGpus;
-  if (bandwidth == 0 || too_wide)
+  const bool too_many_for_collnet = comm.most_local_gpus > kMostCollNetGpus &&
+                                    (call.algorithm == Algorithm::kCollNetDirect ||
+                                     (call.algorithm == Algorithm::kCollNetChain && switches.pat));
+  if (bandwidth == 0 || too_wide || too_many_for_collnet)
     return -1;
   if (all_reduce && call.bytes >= 64) {
     const int log = floor_log2(call.bytes / 64);

@@ -1,8 +1,8 @@
 // The tuning model: latency and bandwidth that NCCL believes of each collective, algorithm and
 // protocol. Microseconds and GB/s (algorithm bandwidth), in NCCL's single precision.
 //
-// Source: NCCL 2.18 to 2.30.7, src/graph/tuning.cc. CollNet is taken as absent: its entries have
-// latencies and no bandwidth.
+// Source: NCCL 2.18 to 2.30.7, src/graph/tuning.cc. Without CollNet its entries have latencies and
+// no bandwidth.
 #pragma once
 #include <array>
 #include <string>

@@ -18,29 +18,46 @@ struct Known {
   std::string_view tag;
   std::array<std::string_view, 2> parents;
 };
-constexpr std::array<Known, 12> kKnown{{{"cpu", {"system", ""}},
-                                        {"pci", {"cpu", "pci"}},
-                                        {"gpu", {"pci", ""}},
-                                        {"nvlink", {"gpu", ""}},
-                                        {"c2c", {"gpu", ""}},
-                                        {"pcilink", {"pci", ""}},
-                                        {"nic", {"pci", "cpu"}},
-                                        {"net", {"nic", ""}},
-                                        {"gin", {"nic", ""}},
-                                        {"rma", {"nic", ""}},
-                                        {"nvs", {"system", ""}},
-                                        {"sys", {"", ""}}}};
+constexpr std::array<Known, 12> kTopology{{{"cpu", {"system", ""}},
+                                           {"pci", {"cpu", "pci"}},
+                                           {"gpu", {"pci", ""}},
+                                           {"nvlink", {"gpu", ""}},
+                                           {"c2c", {"gpu", ""}},
+                                           {"pcilink", {"pci", ""}},
+                                           {"nic", {"pci", "cpu"}},
+                                           {"net", {"nic", ""}},
+                                           {"gin", {"nic", ""}},
+                                           {"rma", {"nic", ""}},
+                                           {"nvs", {"system", ""}},
+                                           {"sys", {"", ""}}}};
 
-bool known(std::string_view tag, std::string_view parent) {
-  return std::any_of(kKnown.begin(), kKnown.end(), [&](const Known& entry) {
+constexpr std::array<Known, 4> kGraphs{{{"graph", {"graphs", ""}},
+                                        {"channel", {"graph", ""}},
+                                        {"net", {"channel", ""}},
+                                        {"gpu", {"channel", ""}}}};
+
+/// What a file of one kind may hold.
+struct Format {
+  const char* root;
+  const Known* first;
+  const Known* last;
+  std::size_t most_elements;
+};
+constexpr Format kTopologyFormat{"system", kTopology.data(), kTopology.data() + kTopology.size(),
+                                 kMostElements};
+constexpr Format kGraphFormat{"graphs", kGraphs.data(), kGraphs.data() + kGraphs.size(),
+                              kMostGraphElements};
+
+bool known(const Format& format, std::string_view tag, std::string_view parent) {
+  return std::any_of(format.first, format.last, [&](const Known& entry) {
     return entry.tag == tag && (entry.parents[0] == parent || entry.parents[1] == parent);
   });
 }
 
 class Reader {
  public:
-  Reader(std::string_view text, const std::string& file, Problems& problems)
-      : text_(text), file_(file), problems_(problems) {
+  Reader(const Format& format, std::string_view text, const std::string& file, Problems& problems)
+      : format_(format), text_(text), file_(file), problems_(problems) {
     for (std::size_t i = 0; i < text.size(); i++) {
       if (text[i] == '\n')
         line_starts_.push_back(i + 1);
@@ -63,22 +80,19 @@ class Reader {
       problems_.add(place(result.offset), "not readable as XML: " + what);
       return {};
     }
-    const pugi::xml_node root = document.child("system");
+    const pugi::xml_node root = document.child(format_.root);
     if (!root) {
       const pugi::xml_node first = document.first_child();
       problems_.add(place(first ? first.offset_debug() : 0),
-                    first ? fmt::format("the root is '{}', expected 'system'", first.name())
-                          : "no element, expected 'system'");
+                    first
+                        ? fmt::format("the root is '{}', expected '{}'", first.name(), format_.root)
+                        : fmt::format("no element, expected '{}'", format_.root));
       return {};
     }
-    Element system = read(root);
-    if (count_ > kMostElements)
-      return system;
-    check_version(system);
-    check_bus_ids(system);
-    if (system.child("cpu") == nullptr)
-      problems_.add(system.where, "the system has no 'cpu'");
-    return system;
+    Element top = read(root);
+    if (count_ <= format_.most_elements)
+      check_version(top);
+    return top;
   }
 
  private:
@@ -95,18 +109,18 @@ class Reader {
     element.tag = node.name();
     element.where = place(node.offset_debug());
     count_++;
-    if (count_ == kMostElements + 1) {
-      problems_.add(element.where,
-                    fmt::format("more than {} elements: NCCL's parser stops here", kMostElements));
+    if (count_ == format_.most_elements + 1) {
+      problems_.add(element.where, fmt::format("more than {} elements: NCCL's parser stops here",
+                                               format_.most_elements));
     }
-    if (count_ > kMostElements)
+    if (count_ > format_.most_elements)
       return element;
     for (const pugi::xml_attribute& attribute : node.attributes()) {
       add_attribute(element, attribute.name(), attribute.value());
     }
     for (const pugi::xml_node& child : node.children()) {
-      if (count_ <= kMostElements && child.type() == pugi::node_element &&
-          known(child.name(), element.tag))
+      if (count_ <= format_.most_elements && child.type() == pugi::node_element &&
+          known(format_, child.name(), element.tag))
         element.children.push_back(read(child));
     }
     return element;
@@ -130,36 +144,44 @@ class Reader {
   void check_version(const Element& system) {
     const std::string* version = system.find("version");
     if (version == nullptr)
-      problems_.add(system.where, "'system' has no attribute 'version', expected '1'");
+      problems_.add(system.where,
+                    fmt::format("'{}' has no attribute 'version', expected '1'", system.tag));
     else if (*version != "1")
       problems_.add(system.where, fmt::format("version is '{}', NCCL reads '1'", *version));
   }
 
-  /// Every pci has a bus id of the form dddd:bb:dd.f, and a function is there once.
-  void check_bus_ids(const Element& element) {
-    if (element.tag == "pci") {
-      const std::string* id = element.find("busid");
-      if (id == nullptr) {
-        problems_.add(element.where, "'pci' has no attribute 'busid'");
-      } else if (id->empty() ||
-                 id->find_first_not_of("0123456789abcdefABCDEF:.") != std::string::npos) {
-        problems_.add(element.where,
-                      fmt::format("bus id '{}' is not of the form 'dddd:bb:dd.f'", *id));
-      } else if (!bus_ids_.insert(*id).second) {
-        problems_.add(element.where, fmt::format("bus id '{}' is there twice", *id));
-      }
-    }
-    for (const Element& child : element.children)
-      check_bus_ids(child);
-  }
-
+  const Format& format_;
   std::string_view text_;
   const std::string& file_;
   Problems& problems_;
   std::vector<std::size_t> line_starts_{0};
   std::size_t count_ = 0;
-  std::set<std::string> bus_ids_;
 };
+
+/// Every pci has a bus id of the form dddd:bb:dd.f, and a function is there once.
+void check_bus_ids(const Element& element, std::set<std::string>& seen, Problems& problems) {
+  if (element.tag == "pci") {
+    const std::string* id = element.find("busid");
+    if (id == nullptr) {
+      problems.add(element.where, "'pci' has no attribute 'busid'");
+    } else if (id->empty() ||
+               id->find_first_not_of("0123456789abcdefABCDEF:.") != std::string::npos) {
+      problems.add(element.where,
+                   fmt::format("bus id '{}' is not of the form 'dddd:bb:dd.f'", *id));
+    } else if (!seen.insert(*id).second) {
+      problems.add(element.where, fmt::format("bus id '{}' is there twice", *id));
+    }
+  }
+  for (const Element& child : element.children)
+    check_bus_ids(child, seen, problems);
+}
+
+std::size_t count_elements(const Element& element) {
+  std::size_t count = 1;
+  for (const Element& child : element.children)
+    count += count_elements(child);
+  return count;
+}
 
 std::string escaped(const std::string& value) {
   std::string result;
@@ -239,7 +261,18 @@ const Element* Element::child(std::string_view wanted) const {
 }
 
 Element parse_topology(std::string_view text, const std::string& file, Problems& problems) {
-  return Reader(text, file, problems).run();
+  Element system = Reader(kTopologyFormat, text, file, problems).run();
+  if (system.tag.empty() || count_elements(system) > kMostElements)
+    return system;
+  std::set<std::string> bus_ids;
+  check_bus_ids(system, bus_ids, problems);
+  if (system.child("cpu") == nullptr)
+    problems.add(system.where, "the system has no 'cpu'");
+  return system;
+}
+
+Element parse_graphs(std::string_view text, const std::string& file, Problems& problems) {
+  return Reader(kGraphFormat, text, file, problems).run();
 }
 
 std::string print_topology(const Element& root) {

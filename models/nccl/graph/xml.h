@@ -32,6 +32,7 @@ struct Element {
 };
 
 constexpr std::size_t kMostElements = 256;
+constexpr std::size_t kMostGraphElements = 4096;  // of a file of graphs
 constexpr std::size_t kMostAttributes = 16;
 constexpr std::size_t kMostLetters = 255;
 constexpr std::size_t kMostBytes = std::size_t{8} << 20;  // ours: such a file is no topology
@@ -40,7 +41,11 @@ constexpr std::size_t kMostBytes = std::size_t{8} << 20;  // ours: such a file i
 /// problems the returned tree must not be used.
 Element parse_topology(std::string_view text, const std::string& file, Problems& problems);
 
-/// Text of the tree; parse_topology reads back an equal tree (places aside).
+/// Reads a file of graphs (the format of NCCL_GRAPH_FILE and NCCL_GRAPH_DUMP_FILE); its root is the
+/// `graphs` element. What the graphs say is checked by graph_xml.h.
+Element parse_graphs(std::string_view text, const std::string& file, Problems& problems);
+
+/// Text of the tree; parse_topology and parse_graphs read back an equal tree (places aside).
 std::string print_topology(const Element& root);
 
 }  // namespace busbw::nccl::graph
