@@ -7,6 +7,7 @@
 #include <fstream>
 #include <system_error>
 #include <unistd.h>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -49,26 +50,28 @@ void write_file(const std::string& path, const std::string& text) {
     throw SystemError({"write", std::strerror(errno), path, ""});
 }
 
-nccl::Environment read_environment(const std::vector<std::string>& settings) {
+nccl::Environment read_environment(const std::vector<std::string>& settings, Problems& problems) {
   nccl::Environment environment;
   for (const std::string& setting : settings) {
     const std::size_t equals = setting.find('=');
-    if (equals == 0 || equals == std::string::npos)
-      throw InputError(fmt::format("--env '{}' is not of the form NAME=VALUE", setting));
+    if (equals == 0 || equals == std::string::npos) {
+      problems.add({}, fmt::format("--env '{}' is not of the form NAME=VALUE", setting));
+      continue;
+    }
     environment[setting.substr(0, equals)] = setting.substr(equals + 1);
   }
   return environment;
 }
 
-nccl::Version read_version(const std::string& text) {
+nccl::Version read_version(const std::string& text, Problems& problems) {
   const auto version = nccl::parse_version(text);
-  if (!version)
-    throw InputError(fmt::format("--nccl-version '{}' is no release such as 2.28.9", text));
-  if (*version < nccl::kOldest || nccl::kNewest < *version) {
-    throw InputError(fmt::format("--nccl-version {}: known are {} to {}", text,
+  if (!version) {
+    problems.add({}, fmt::format("--nccl-version '{}' is no release such as 2.28.9", text));
+  } else if (*version < nccl::kOldest || nccl::kNewest < *version) {
+    problems.add({}, fmt::format("--nccl-version {}: known are {} to {}", text,
                                  nccl::to_string(nccl::kOldest), nccl::to_string(nccl::kNewest)));
   }
-  return *version;
+  return version.value_or(nccl::kNewest);
 }
 
 const char* to_string(nccl::VariableGroup group) {
@@ -89,15 +92,19 @@ const char* to_string(nccl::VariableGroup group) {
 }  // namespace
 
 int nccl_decide(const NcclDecideOptions& options, Console& console) {
+  Problems problems;
   if (options.nodes < 1 || options.nodes > kMostNodes)
-    throw InputError(fmt::format("--nodes {}: allowed are 1 to {}", options.nodes, kMostNodes));
+    problems.add({}, fmt::format("--nodes {}: allowed are 1 to {}", options.nodes, kMostNodes));
   if (options.nvlink_domain < 0)
-    throw InputError(fmt::format("--mnnvl {}: must not be negative", options.nvlink_domain));
+    problems.add({}, fmt::format("--mnnvl {}: must not be negative", options.nvlink_domain));
+  nccl::Environment environment = read_environment(options.environment, problems);
+  const nccl::Version version = read_version(options.version, problems);
+  problems.throw_if_any();
   nccl::graph::DecideInput input = nccl::graph::equal_hosts(
       read_xml(options.topology, nccl::graph::parse_topology), options.nodes);
   input.hosts_per_nvlink_domain = options.nvlink_domain;
-  input.environment = read_environment(options.environment);
-  input.version = read_version(options.version);
+  input.environment = std::move(environment);
+  input.version = version;
   input.collnet = options.collnet;
   const auto graphs = input.environment.find("NCCL_GRAPH_FILE");
   if (graphs != input.environment.end() && !graphs->second.empty())
