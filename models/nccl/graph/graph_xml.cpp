@@ -31,8 +31,7 @@ std::uint64_t device_number(const Node& node) {
 
 std::string device_text(const System& system, int node) {
   const std::uint64_t number = node < 0 ? 0 : device_number(system.nodes[at(node)]);
-  return hexadecimal(system) && number != 0 ? fmt::format("{:#x}", number)
-                                            : std::to_string(number);
+  return hexadecimal(system) && number != 0 ? fmt::format("{:#x}", number) : std::to_string(number);
 }
 
 /// One graph of the file.
@@ -140,10 +139,8 @@ class Reader {
       const int node = find(device);
       if (node < 0)
         return;
-      if (device.tag == "gpu")
-        ranks.push_back(system_.nodes[at(node)].gpu.rank);
-      else
-        nets.push_back(node);
+      const bool gpu = device.tag == "gpu";
+      (gpu ? ranks : nets).push_back(gpu ? system_.nodes[at(node)].gpu.rank : node);
     }
     const bool head_only = element_.number("id", -1) == kNvlsId;
     const std::size_t gpus = head_only ? 1 : at(graph_.gpus);

@@ -222,10 +222,8 @@ class Model {
     }
     const double efficiency = generation_ == 3 ? 0.74 : generation_ == 2 ? 0.85 : 0.0;
     float inside = rounded(g.bw_intra * efficiency * (channels - 1) / channels);
-    if (collective == Collective::kAllReduce)
-      inside = rounded(inside * 2.0);
-    else
-      inside = rounded(inside * (per_node_ - 1.0) / per_node_);
+    const bool all_reduce = collective == Collective::kAllReduce;
+    inside = rounded(all_reduce ? inside * 2.0 : inside * (per_node_ - 1.0) / per_node_);
     float between = g.bw_inter;
     if (a == Algorithm::kNvlsTree && comm_.nodes <= 2)
       between *= 2;
@@ -377,9 +375,9 @@ class Model {
       const auto collective = static_cast<Collective>(c);
       for (std::size_t p = 0; p < kProtocols && !any; p++) {
         const auto protocol = static_cast<Protocol>(p);
+        Cost& cost = tuning.cost(collective, Algorithm::kRing, protocol);
         if (protocol_enabled(collective, Algorithm::kRing, protocol))
-          tuning.cost(collective, Algorithm::kRing, protocol).bandwidth =
-              bandwidth(collective, Algorithm::kRing, protocol);
+          cost.bandwidth = bandwidth(collective, Algorithm::kRing, protocol);
       }
     }
   }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "models/nccl/graph/decide.h"
+#include "sim/core/text.h"
 #include "tests/models/nccl/graph/topologies.h"
 
 namespace busbw::nccl::graph {
@@ -67,6 +68,16 @@ TEST(GraphXml, WrittenAsNcclWritesIt) {
                 channel + "  <graph id=\"4\" pattern=\"6\" " + none +
                 "  <graph id=\"2\" pattern=\"3\" " + none + "  <graph id=\"3\" pattern=\"5\" " +
                 none + "</graphs>\n");
+}
+
+TEST(GraphXml, EqualToTheDumpOfNccl) {
+  // NCCL 2.28.9 on four H200 without NVLS, measured 2026-11-29: tests/data/measured.
+  const std::string folder = std::string(BUSBW_SOURCE_DIR) + "/tests/data/measured/";
+  DecideInput input = equal_hosts(parsed(read_file(folder + "h200x4-nccl-topology.xml")), 1);
+  input.version = {2, 28, 9};
+  input.environment = {{"NCCL_NVLS_ENABLE", "0"}};
+  EXPECT_EQ(print_topology(graphs_element(decide(input).groups.front())),
+            read_file(folder + "h200x4-nccl-graph.xml"));
 }
 
 TEST(GraphXml, RoundTripLeavesTheDecision) {
