@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "models/nccl/variables.h"
+#include "sim/core/text.h"
 #include "tools/console.h"
 #include "tools/nccl_choices.h"
 #include "tools/nccl_matrix.h"
@@ -30,6 +32,21 @@ std::string section(const std::string& title, bool colour) {
   return "\n" + bold(title, colour) + "\n";
 }
 
+/// Whether a decision of this report follows from such a variable; those of the start-up are
+/// `busbw select`'s.
+bool changes_graphs(nccl::VariableChange change) {
+  switch (change) {
+    case nccl::VariableChange::kNothing:
+    case nccl::VariableChange::kLog:
+    case nccl::VariableChange::kBootstrap:
+    case nccl::VariableChange::kNetwork:
+    case nccl::VariableChange::kDevices:
+      return false;
+    default:
+      return true;
+  }
+}
+
 std::string job(const Decision& decision, bool colour) {
   const Communicator& comm = decision.comm;
   const System& system =
@@ -46,6 +63,14 @@ std::string job(const Decision& decision, bool colour) {
   text += fmt::format("first node: {} GPUs (sm {}), {} NICs, maxBw {:g} GB/s, totalBw {:g} GB/s\n",
                       system.count(NodeType::kGpu), comm.smallest_sm, system.count(NodeType::kNet),
                       system.max_bandwidth, system.total_bandwidth);
+  std::vector<std::string> idle;
+  for (const auto& [name, value] : decision.environment) {
+    const nccl::Variable* variable = nccl::find_variable(name);
+    if (variable != nullptr && !changes_graphs(variable->changes))
+      idle.push_back(name);
+  }
+  if (!idle.empty())
+    text += fmt::format("set, and nothing below depends on it: {}\n", join(idle, ", "));
   if (comm.collnet) {
     text += fmt::format("CollNet: the network reduces; heads on a node: {}\n", comm.collnet_heads);
   } else if (decision.collnet_there) {

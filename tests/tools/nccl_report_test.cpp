@@ -83,6 +83,14 @@ TEST(NcclReport, RingsTreesAndEmptyChoices) {
             "none: the variables leave no algorithm and protocol; such a call fails");
 }
 
+TEST(NcclReport, SaysWhichVariablesDoNothingHere) {
+  const std::string text =
+      report(2, {{"NCCL_IB_SL", "1"}, {"NCCL_SOCKET_IFNAME", "eth0"}, {"NCCL_CROSS_NIC", "0"}});
+  EXPECT_EQ(line(text, "set,"),
+            "set, and nothing below depends on it: NCCL_IB_SL, NCCL_SOCKET_IFNAME");
+  EXPECT_EQ(report(2).find("nothing below"), std::string::npos);
+}
+
 TEST(NcclReport, FitsAHundredColumns) {
   for (const int hosts : {1, 2, 100}) {
     std::istringstream lines(report(hosts));

@@ -288,6 +288,7 @@ std::int64_t buffer_bytes(const Environment& environment, const char* name, std:
 /// GPUs of the node in the order of channel `channel`, as ranks of the communicator.
 std::vector<int> ranks_of(const Graph& graph, int channel, int first_rank) {
   std::vector<int> ranks;
+  ranks.reserve(at(graph.gpus));
   for (int i = 0; i < graph.gpus; i++)
     ranks.push_back(first_rank + graph.rank(channel, i));
   return ranks;
