@@ -48,14 +48,11 @@ void read_thresholds(Tuning& tuning, const std::string& value) {
 
 /// CollNetDirect: the heads of all GPUs share the data, and below 16 channels the bytes a thread is
 /// worth shrink, for each halving of the channels once.
-int collnet_channels(const Communicator& comm, std::int64_t bytes, long long threads,
+int collnet_channels(int channels, int heads, std::int64_t bytes, long long threads,
                      long long bytes_per_thread) {
-  int channels = comm.channels;
   bool small = true;
   for (int floor = kCollNetStart; floor >= 1 && small; floor /= 2) {
-    const auto is_small = [&] {
-      return bytes < channels * threads * comm.collnet_heads * bytes_per_thread;
-    };
+    const auto is_small = [&] { return bytes < channels * threads * heads * bytes_per_thread; };
     small = is_small();
     while (small && channels > floor) {
       if (channels == floor + floor / 2)
@@ -103,11 +100,11 @@ int channels_for(const Tuning& tuning, const Communicator& comm, const Switches&
     return comm.nvls_channels;
   if (call.algorithm == Algorithm::kNvls)
     return std::min(comm.nvls_channels, comm.channels);
+  int channels = switches.rank_views ? comm.channels : comm.coll_channels;
   if (call.algorithm == Algorithm::kCollNetDirect) {
-    return collnet_channels(comm, call.bytes, tuning.most_threads[a][p],
+    return collnet_channels(channels, comm.collnet_heads, call.bytes, tuning.most_threads[a][p],
                             tuning.bytes_per_thread[a][p]);
   }
-  int channels = switches.rank_views ? comm.channels : comm.coll_channels;
   const long long each =
       static_cast<long long>(tuning.most_threads[a][p]) * tuning.bytes_per_thread[a][p];
   while (channels >= 2 && call.bytes < channels * each)

@@ -50,6 +50,25 @@ TEST(CollNet, GraphsChannelsAndCostsOfTwoHosts) {
   EXPECT_EQ(cost(d, Collective::kAllGather, Algorithm::kCollNetDirect).bandwidth, 0);
 }
 
+TEST(CollNet, ChannelsOfACall) {
+  // 3 channels, one head, 640 threads of 512 bytes: all from 960 KiB on. At 3 = 2 + 1 channels a
+  // thread's share halves to 256: 2 channels from 320 KiB on, else 1.
+  const Decision d = decided(2, kOn);
+  const auto channels = [&](std::int64_t bytes) {
+    for (const Choice& call :
+         choices(d.tuning, d.comm, d.switches, Collective::kAllReduce, bytes)) {
+      if (call.algorithm == Algorithm::kCollNetDirect)
+        return call.channels;
+    }
+    return 0;
+  };
+  EXPECT_EQ(channels(3 * 640 * 512), 3);
+  EXPECT_EQ(channels(3 * 640 * 512 - 4), 2);
+  EXPECT_EQ(channels(2 * 640 * 256), 2);
+  EXPECT_EQ(channels(2 * 640 * 256 - 4), 1);
+  EXPECT_EQ(channels(8), 1);
+}
+
 TEST(CollNet, GatheringNeedsAHeadPerGpu) {
   const std::string links = "<nvlink target=\"0000:c1:00.0\" count=\"12\" tclass=\"0x068000\"/>";
   const auto pair = [&](int n) {
