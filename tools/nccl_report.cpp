@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "models/nccl/variables.h"
-#include "sim/core/text.h"
 #include "tools/console.h"
 #include "tools/nccl_choices.h"
 #include "tools/nccl_matrix.h"
@@ -63,14 +62,14 @@ std::string job(const Decision& decision, bool colour) {
   text += fmt::format("first node: {} GPUs (sm {}), {} NICs, maxBw {:g} GB/s, totalBw {:g} GB/s\n",
                       system.count(NodeType::kGpu), comm.smallest_sm, system.count(NodeType::kNet),
                       system.max_bandwidth, system.total_bandwidth);
-  std::vector<std::string> idle;
+  std::string idle;
   for (const auto& [name, value] : decision.environment) {
     const nccl::Variable* variable = nccl::find_variable(name);
     if (variable != nullptr && !changes_graphs(variable->changes))
-      idle.push_back(name);
+      idle += "  " + name + "\n";
   }
   if (!idle.empty())
-    text += fmt::format("set, and nothing below depends on it: {}\n", join(idle, ", "));
+    text += "set, and nothing below depends on it:\n" + idle;
   if (comm.collnet) {
     text += fmt::format("CollNet: the network reduces; heads on a node: {}\n", comm.collnet_heads);
   } else if (decision.collnet_there) {
