@@ -4,6 +4,7 @@
 #include <limits>
 #include <memory>
 
+#include "models/collectives/make_schedule.h"
 #include "scenarios/plan.h"
 #include "scenarios/player.h"
 #include "scenarios/simulate.h"
@@ -58,19 +59,6 @@ std::int32_t smallest_sm(const Variant& variant, const topologies::Catalog& cata
   return smallest;
 }
 
-collectives::Schedule schedule_of(Algorithm algorithm, const collectives::Shape& shape,
-                                  const collectives::Options& options) {
-  switch (algorithm) {
-    case Algorithm::kRing:
-      return collectives::ring_all_reduce(shape, options);
-    case Algorithm::kTree:
-      return collectives::tree_all_reduce(shape, options);
-    case Algorithm::kHierarchical:
-      return collectives::hierarchical_all_reduce(shape, options);
-  }
-  CHECK(false, "algorithm {}", static_cast<int>(algorithm));
-}
-
 /// Payload that the host with the most of it sends to other hosts.
 Bytes leaving_host(const collectives::Schedule& schedule,
                    const std::vector<std::int32_t>& host_of) {
@@ -91,7 +79,8 @@ Run play_candidate(const Stage& stage, Candidate candidate, Bytes bytes, Fingerp
   collectives::Shape shape = stage.plan.shape;
   shape.rings.resize(static_cast<std::size_t>(cut.channels));
   shape.trees.resize(static_cast<std::size_t>(cut.channels));
-  const collectives::Schedule schedule = schedule_of(candidate.algorithm, shape, cut.options);
+  const collectives::Schedule schedule = collectives::make_schedule(
+      {collectives::Collective::kAllReduce, candidate.algorithm, shape, cut.options});
   const std::unique_ptr<engine::Engine> engine = engine::make_engine(stage.engine);
   transport::WiringOptions wiring_options = stage.plan.wiring;
   wiring_options.protocol = candidate.protocol;

@@ -24,16 +24,19 @@ struct Shape {
   std::int32_t ranks = 1;
   std::vector<RingOrder> rings;       // per channel
   std::vector<TreeParents> trees;     // per channel
-  std::vector<std::int32_t> host_of;  // host index of each rank; hierarchical only
+  std::vector<std::int32_t> host_of;  // host index of each rank, from 0
 };
 
 struct Options {
-  Bytes bytes;                       // per nccl-tests' S; a whole number of elements
-  Bytes element = Bytes(4);          // element size, at most 16: chunks are whole elements
-  Bytes chunk;                       // largest chunk of one step, >= element
-  std::int32_t slices = 1;           // messages per chunk of a ring, each passed on by itself
-  std::int32_t slots = 8;            // scratch slots per receiving connection (NCCL_STEPS); > 0
-  std::vector<Bytes> channel_bytes;  // of each channel in order; empty: even parts
+  Bytes bytes;                         // per nccl-tests' S; rounded_bytes() of the collective
+  Bytes element = Bytes(4);            // element size, at most 16: chunks are whole elements
+  Bytes chunk;                         // largest chunk of one step, >= element
+  std::int32_t slices = 1;             // messages per chunk of a ring, each passed on by itself
+  std::int32_t slots = 8;              // scratch slots per receiving connection (NCCL_STEPS); > 0
+  std::vector<Bytes> channel_bytes;    // of cut_bytes() in order of channels; empty: even parts
+  RankId root = RankId(0);             // broadcast, reduce, gather, scatter
+  std::int32_t channels = 1;           // where neither rings nor trees say: Direct
+  std::int32_t channels_per_peer = 1;  // Direct: channels that share the data of one peer
 };
 
 /// Ring all-reduce over shape.rings: per loop of (ranks x chunk) bytes of a channel, n-1
@@ -41,10 +44,28 @@ struct Options {
 /// An executor needs slots >= slices.
 Schedule ring_all_reduce(const Shape& shape, const Options& options);
 
+/// Ring all-gather and reduce-scatter over shape.rings: per loop a chunk of every rank's part, n-1
+/// steps. Every rank sends (n-1)/n S.
+Schedule ring_all_gather(const Shape& shape, const Options& options);
+Schedule ring_reduce_scatter(const Shape& shape, const Options& options);
+
+/// Broadcast and reduce as a chain along shape.rings, from options.root or towards it. Every rank
+/// but the last (of reduce: but the root) sends S.
+Schedule ring_broadcast(const Shape& shape, const Options& options);
+Schedule ring_reduce(const Shape& shape, const Options& options);
+
 /// Tree all-reduce over shape.trees: channel c reduces up and broadcasts down tree c, chunks
 /// pipelined. A rank has a lane for each direction; the root does both in one. Each edge carries
 /// the channel's part once up, once down.
 Schedule tree_all_reduce(const Shape& shape, const Options& options);
+
+/// Tree broadcast and reduce: over shape.trees, each turned_to options.root; each edge carries the
+/// channel's part once. NCCL runs these two by ring only.
+Schedule tree_broadcast(const Shape& shape, const Options& options);
+Schedule tree_reduce(const Shape& shape, const Options& options);
+
+/// The same edges with `root` on top.
+TreeParents turned_to(TreeParents parents, RankId root);
 
 /// Hierarchical all-reduce: reduce-scatter inside the host, all-reduce (ring) across hosts among
 /// ranks of equal local index, all-gather inside the host; three lanes pipelined loop by loop. All
@@ -52,5 +73,19 @@ Schedule tree_all_reduce(const Shape& shape, const Options& options);
 /// shape.rings (the order of appearance); the hosts' order from host_of. Each host sends 2(H-1)/H S
 /// to other hosts, the least possible.
 Schedule hierarchical_all_reduce(const Shape& shape, const Options& options);
+
+/// Hierarchical all-gather: a ring across hosts among ranks of equal local index, then a ring
+/// inside the host, round by round. Reduce-scatter: the other way round. Each host sends
+/// (H-1)/H S to other hosts, the least possible.
+Schedule hierarchical_all_gather(const Shape& shape, const Options& options);
+Schedule hierarchical_reduce_scatter(const Shape& shape, const Options& options);
+
+/// Point to point: what every pair of ranks exchanges goes straight from one to the other, in the
+/// rounds of NCCL's p2p schedule, over channels_per_peer of `channels` (both powers of two). A rank
+/// sends and receives up to eight peers of a channel at a time. sendrecv: each rank to the next.
+Schedule direct_all_to_all(const Shape& shape, const Options& options);
+Schedule direct_send_recv(const Shape& shape, const Options& options);
+Schedule direct_gather(const Shape& shape, const Options& options);
+Schedule direct_scatter(const Shape& shape, const Options& options);
 
 }  // namespace busbw::collectives

@@ -10,41 +10,12 @@
 // "Highly scalable deep learning training system with mixed-precision: training ImageNet in four
 // minutes", arXiv 1807.11205, with reduce-scatter in place of reduce, as in BlueConnect (Cho et
 // al., MLSys 2019). NCCL has no such algorithm.
+#include "models/collectives/host_ranks.h"
 #include "models/collectives/ring_walk.h"
 #include "sim/core/check.h"
 
 namespace busbw::collectives {
 namespace {
-
-/// ranks[host][local index] of one channel.
-using HostRanks = std::vector<RingOrder>;
-
-HostRanks host_ranks(const Shape& shape, const RingOrder& order) {
-  CHECK(static_cast<std::int64_t>(shape.host_of.size()) == shape.ranks,
-        "host_of has {} of {} ranks", shape.host_of.size(), shape.ranks);
-  HostRanks hosts;
-  for (const RankId rank : order) {
-    const std::int32_t host = shape.host_of[rank.index()];
-    CHECK(host >= 0 && host < shape.ranks, "rank {} on host {}", rank.value(), host);
-    if (hosts.size() <= static_cast<std::size_t>(host)) {
-      hosts.resize(static_cast<std::size_t>(host) + 1);
-    }
-    hosts[static_cast<std::size_t>(host)].push_back(rank);
-  }
-  for (std::size_t host = 0; host < hosts.size(); ++host) {
-    CHECK(hosts[host].size() == hosts[0].size(), "host {} has {} ranks, host 0 has {}", host,
-          hosts[host].size(), hosts[0].size());
-  }
-  return hosts;
-}
-
-RingOrder column(const HostRanks& hosts, std::size_t local) {
-  RingOrder ring;
-  for (const RingOrder& host : hosts) {
-    ring.push_back(host[local]);
-  }
-  return ring;
-}
 
 /// The three lanes of one rank on one channel.
 class HierarchicalLanes {
@@ -152,14 +123,15 @@ Schedule hierarchical_all_reduce(const Shape& shape, const Options& options) {
     return schedule;
   }
   const auto channels = static_cast<std::int32_t>(shape.rings.size());
-  const Partition partition(options, channels);
-  Schedule schedule = empty_all_reduce(Algorithm::kHierarchical, options, shape.ranks, channels);
+  const Partition partition(Collective::kAllReduce, shape, options, channels);
+  Schedule schedule =
+      empty_schedule({Collective::kAllReduce, Algorithm::kHierarchical}, shape, options, channels);
   for (std::int32_t rank = 0; rank < shape.ranks; ++rank) {
     std::int64_t scratch = 0;
     for (std::int32_t channel = 0; channel < channels; ++channel) {
       const RingOrder& order = shape.rings[static_cast<std::size_t>(channel)];
       ring_positions(order, shape.ranks);
-      const HostRanks hosts = host_ranks(shape, order);
+      const HostRanks hosts = host_ranks(shape.host_of, order);
       HierarchicalLanes::Place place;
       place.host = shape.host_of[static_cast<std::size_t>(rank)];
       const RingOrder& mates = hosts[static_cast<std::size_t>(place.host)];

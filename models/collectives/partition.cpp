@@ -13,8 +13,9 @@ std::int64_t unit_of(std::int64_t element) {
 
 }  // namespace
 
-Partition::Partition(const Options& options, std::int32_t channels)
-    : total_(options.bytes.count()),
+Partition::Partition(Collective collective, const Shape& shape, const Options& options,
+                     std::int32_t channels)
+    : total_(0),
       channel_bytes_(options.channel_bytes),
       unit_(0),
       chunk_(options.chunk.count()),
@@ -22,7 +23,12 @@ Partition::Partition(const Options& options, std::int32_t channels)
       slices_(options.slices) {
   const std::int64_t element = options.element.count();
   CHECK(element > 0 && element <= 16, "element {}", element);
-  CHECK(total_ >= 0 && total_ % element == 0, "bytes {}, element {}", total_, element);
+  CHECK(shape.ranks > 0, "{} ranks", shape.ranks);
+  CHECK(options.bytes >= Bytes() &&
+            options.bytes == rounded_bytes(collective, options.bytes, options.element, shape.ranks),
+        "bytes {}, element {}, ranks {}", options.bytes.count(), element, shape.ranks);
+  const Bytes total = cut_bytes(collective, options.bytes, shape.ranks);
+  total_ = total.count();
   CHECK(chunk_ >= element, "chunk {}, element {}", chunk_, element);
   CHECK(options.slices > 0 && options.slots > 0 && channels > 0);
   Bytes sum;
@@ -32,7 +38,7 @@ Partition::Partition(const Options& options, std::int32_t channels)
     sum += bytes;
   }
   CHECK(channel_bytes_.empty() ||
-            (static_cast<std::int64_t>(channel_bytes_.size()) == channels && sum == options.bytes),
+            (static_cast<std::int64_t>(channel_bytes_.size()) == channels && sum == total),
         "{} channels have {} bytes, not {} channels {} bytes", channel_bytes_.size(), sum.count(),
         channels, total_);
   // A chunk below the copy width keeps whole elements only.
@@ -54,18 +60,19 @@ Piece Partition::channel_part(std::int32_t channel) const {
   return {begin, end - begin};
 }
 
-Schedule empty_all_reduce(Algorithm algorithm, const Options& options, std::int32_t ranks,
-                          std::int32_t channels) {
-  CHECK(ranks > 0, "{} ranks", ranks);
+Schedule empty_schedule(Kind kind, const Shape& shape, const Options& options,
+                        std::int32_t channels) {
+  CHECK(shape.ranks > 0, "{} ranks", shape.ranks);
+  CHECK(options.root.value() >= 0 && options.root.value() < shape.ranks, "root {} of {}",
+        options.root.value(), shape.ranks);
   Schedule schedule;
-  schedule.collective = Collective::kAllReduce;
-  schedule.algorithm = algorithm;
-  schedule.ranks = ranks;
+  schedule.collective = kind.collective;
+  schedule.algorithm = kind.algorithm;
+  schedule.ranks = shape.ranks;
   schedule.channels = channels;
+  schedule.root = options.root;
   schedule.element = options.element;
   schedule.bytes = options.bytes;
-  schedule.input_bytes = options.bytes;
-  schedule.output_bytes = options.bytes;
   return schedule;
 }
 

@@ -25,8 +25,10 @@ constexpr std::int64_t align_up(std::int64_t a, std::int64_t unit) {
 
 class Partition {
  public:
-  /// Checks the options: sizes positive, data a whole number of elements.
-  Partition(const Options& options, std::int32_t channels);
+  /// Cuts the cut_bytes() of `collective`. Checks the options: sizes positive, data a whole number
+  /// of elements.
+  Partition(Collective collective, const Shape& shape, const Options& options,
+            std::int32_t channels);
 
   /// Part of channel `channel`.
   [[nodiscard]] Piece channel_part(std::int32_t channel) const;
@@ -71,9 +73,36 @@ constexpr Piece chunk_of(std::int64_t begin, std::int64_t size, std::int64_t ind
   return {from, std::min(size, end - from)};
 }
 
-/// A schedule without lanes for an all-reduce with these options.
-Schedule empty_all_reduce(Algorithm algorithm, const Options& options, std::int32_t ranks,
-                          std::int32_t channels);
+/// A schedule without steps.
+struct Kind {
+  Collective collective = Collective::kAllReduce;
+  Algorithm algorithm = Algorithm::kRing;
+};
+Schedule empty_schedule(Kind kind, const Shape& shape, const Options& options,
+                        std::int32_t channels);
+
+/// What a step moves, in the order of its fields that matter; see Step.
+struct Move {
+  Op op = Op::kSend;
+  Buffer buffer = Buffer::kOutput;
+  RankId peer;
+  Bytes offset;
+  Bytes source_offset;
+  std::int64_t bytes = 0;
+  std::uint8_t connection = 0;
+};
+inline Step make_step(const Move& move, std::int32_t chunk) {
+  Step step;
+  step.op = move.op;
+  step.buffer = move.buffer;
+  step.connection = move.connection;
+  step.peer = move.peer;
+  step.chunk = chunk;
+  step.offset = move.offset;
+  step.source_offset = move.source_offset;
+  step.bytes = Bytes(move.bytes);
+  return step;
+}
 
 /// Hands out scratch slots of one receiving connection in order.
 class SlotRing {
@@ -85,6 +114,10 @@ class SlotRing {
     next_ = (next_ + 1) % slots_;
     return Bytes(slot);
   }
+  /// Slots that a connection needs so that what is sent on from one is received before the slot
+  /// comes round again, while no connection runs ahead by more than `ahead` messages: those, the
+  /// one in the slot, and as many as a loop's last share lags behind the next loop's first send.
+  static std::int32_t to_pass_on(std::int32_t ahead, std::int32_t slices) { return ahead + slices; }
   [[nodiscard]] std::int64_t end() const { return base_ + slot_size_ * slots_; }
 
  private:

@@ -1,21 +1,23 @@
-// Ring all-reduce: each loop of (ranks x chunk) is reduce-scattered and all-gathered around the
-// ring.
+// Ring all-reduce, all-gather and reduce-scatter. One lane per rank and channel, as a NCCL thread
+// block runs it: what arrives is sent on as soon as the rank's own share is added.
 //
-// Each rank sends 2(n-1)/n S in 2(n-1) messages a loop (times slices). One lane per rank and
-// channel, as a NCCL thread block runs it: a sum is sent on as soon as it is made. Source: NCCL
-// src/device/all_reduce.h (runRing); Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms
-// for clusters of workstations", JPDC 69 (2009).
+// All-reduce: each loop of (ranks x chunk) is reduce-scattered and all-gathered; each rank sends
+// 2(n-1)/n S. All-gather and reduce-scatter: a loop is a chunk of every rank's part, each rank
+// sends (n-1)/n S; sums of other ranks' parts have no place in the output and stay in the slot in
+// which they came. Source: NCCL src/device/all_reduce.h, all_gather.h, reduce_scatter.h (runRing),
+// 2.18 to 2.30; Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms for clusters of
+// workstations", JPDC 69 (2009).
 #include "models/collectives/ring_walk.h"
 #include "sim/core/check.h"
 
 namespace busbw::collectives {
 namespace {
 
-std::vector<Step> walk_part(RingWalk walk, Piece part, std::int64_t ranks,
-                            const Partition& partition) {
+std::vector<Step> all_reduce_steps(RingWalk walk, Piece part, std::int64_t ranks,
+                                   const Partition& partition) {
   std::vector<Share> shares(static_cast<std::size_t>(ranks));
   const std::int64_t end = part.begin + part.size;
-  walk.reserve(partition.loops(part, ranks));
+  walk.reserve(partition.loops(part, ranks), 5 * ranks - 4);
   std::int32_t chunk = 0;
   for (std::int64_t at = part.begin; at < end;) {
     const std::int64_t size = partition.chunk_size(end - at, ranks);
@@ -24,7 +26,7 @@ std::vector<Step> walk_part(RingWalk walk, Piece part, std::int64_t ranks,
     }
     walk.begin_loop(shares);
     if (ranks == 1) {
-      walk.copy();
+      walk.copy_own();
     } else {
       walk.reduce_scatter(/*pass_sum=*/true);
       walk.all_gather(/*send_own=*/false);
@@ -34,12 +36,56 @@ std::vector<Step> walk_part(RingWalk walk, Piece part, std::int64_t ranks,
   return walk.take_steps();
 }
 
-}  // namespace
+/// The steps of all-gather or reduce-scatter over `part` of every rank's `block` bytes.
+class BlockLoops {
+ public:
+  BlockLoops(const RingOrder& ring, std::int64_t block, const Partition& partition)
+      : ring_(ring), block_(block), partition_(partition) {}
 
-Schedule ring_all_reduce(const Shape& shape, const Options& options) {
+  std::vector<Step> steps(RingWalk walk, Piece part, Collective collective) const {
+    const auto ranks = static_cast<std::int64_t>(ring_.size());
+    walk.reserve(partition_.loops(part, 1),
+                 collective == Collective::kAllGather ? 2 * ranks : 3 * ranks);
+    const std::int64_t end = part.begin + part.size;
+    std::int32_t chunk = 0;
+    std::vector<Share> shares(ring_.size());
+    for (std::int64_t at = part.begin; at < end;) {
+      const Piece piece = chunk_of(at, partition_.chunk_size(end - at, 1), 0, end);
+      for (std::size_t index = 0; index < ring_.size(); ++index) {
+        shares[index] = {{block_ * ring_[index].value() + piece.begin, piece.size}, chunk++, -1};
+      }
+      walk.begin_loop(shares);
+      if (ranks == 1) {
+        walk.copy_own();
+      } else if (collective == Collective::kAllGather) {
+        walk.send_own();
+        walk.copy_own();
+        walk.all_gather(/*send_own=*/false);
+      } else {
+        walk.reduce_scatter(/*pass_sum=*/false);
+      }
+      at += piece.size;
+    }
+    return walk.take_steps();
+  }
+
+ private:
+  const RingOrder& ring_;
+  std::int64_t block_;
+  const Partition& partition_;
+};
+
+Schedule ring_schedule(Collective collective, const Shape& shape, const Options& options) {
   const auto channels = static_cast<std::int32_t>(shape.rings.size());
-  const Partition partition(options, channels);
-  Schedule schedule = empty_all_reduce(Algorithm::kRing, options, shape.ranks, channels);
+  const Partition partition(collective, shape, options, channels);
+  Schedule schedule = empty_schedule({collective, Algorithm::kRing}, shape, options, channels);
+  const bool sums_in_scratch = collective == Collective::kReduceScatter;
+  std::int32_t slot_count = options.slots;
+  if (sums_in_scratch) {
+    slot_count = SlotRing::to_pass_on(options.slots, options.slices);
+    schedule.max_slots = options.slots;
+  }
+  const std::int64_t block = cut_bytes(collective, options.bytes, shape.ranks).count();
   std::vector<std::vector<std::int64_t>> positions;
   for (const RingOrder& ring : shape.rings) {
     positions.push_back(ring_positions(ring, shape.ranks));
@@ -48,18 +94,37 @@ Schedule ring_all_reduce(const Shape& shape, const Options& options) {
     std::int64_t scratch = 0;
     for (std::int32_t channel = 0; channel < channels; ++channel) {
       const auto c = static_cast<std::size_t>(channel);
-      const SlotRing slots(scratch, partition.slot_size(), options.slots);
+      const SlotRing slots(scratch, partition.slot_size(), slot_count);
       scratch = slots.end();
       RingWalk::Settings settings;
       settings.position = positions[c][static_cast<std::size_t>(rank)];
+      settings.sums_in_scratch = sums_in_scratch;
       const RingWalk walk(shape.rings[c], settings, partition, slots);
+      const Piece part = partition.channel_part(channel);
       schedule.lanes.push_back(
           {RankId(rank), ChannelId(channel), "ring",
-           walk_part(walk, partition.channel_part(channel), shape.ranks, partition)});
+           collective == Collective::kAllReduce
+               ? all_reduce_steps(walk, part, shape.ranks, partition)
+               : BlockLoops(shape.rings[c], block, partition).steps(walk, part, collective)});
     }
-    schedule.scratch_bytes = shape.ranks == 1 ? Bytes() : Bytes(scratch);
+    const bool receives_operands = collective != Collective::kAllGather && shape.ranks > 1;
+    schedule.scratch_bytes = receives_operands ? Bytes(scratch) : Bytes();
   }
   return schedule;
+}
+
+}  // namespace
+
+Schedule ring_all_reduce(const Shape& shape, const Options& options) {
+  return ring_schedule(Collective::kAllReduce, shape, options);
+}
+
+Schedule ring_all_gather(const Shape& shape, const Options& options) {
+  return ring_schedule(Collective::kAllGather, shape, options);
+}
+
+Schedule ring_reduce_scatter(const Shape& shape, const Options& options) {
+  return ring_schedule(Collective::kReduceScatter, shape, options);
 }
 
 }  // namespace busbw::collectives

@@ -6,13 +6,9 @@
 namespace busbw::collectives {
 namespace {
 
-Step make_step(Op op, Buffer buffer, RankId peer = RankId(), Bytes source_offset = Bytes()) {
-  Step step;
-  step.op = op;
-  step.buffer = buffer;
-  step.peer = peer;
-  step.source_offset = source_offset;
-  return step;
+/// A step whose place add() fills in.
+Step step_of(Op op, Buffer buffer, RankId peer = RankId(), Bytes source_offset = Bytes()) {
+  return make_step({op, buffer, peer, Bytes(), source_offset, 0, 0}, 0);
 }
 
 RankId at(const RingOrder& ring, std::int64_t position) {
@@ -64,17 +60,17 @@ void RingWalk::all_gather(bool send_own) {
   }
 }
 
-void RingWalk::copy() {
-  CHECK(count_ == 1);
-  add(make_step(Op::kCopy, Buffer::kInput, RankId(), Bytes(shares_[0].piece.begin)), 0,
-      shares_[0].piece);
-  sum_step_[0] = last_step();
+void RingWalk::copy_own() {
+  const Share& share = shares_[wrap(settings_.position)];
+  Step step = step_of(Op::kCopy, Buffer::kInput, RankId(), Bytes(share.piece.begin));
+  add(step, settings_.position, share.piece);
+  sum_step_[wrap(settings_.position)] = last_step();
 }
 
 void RingWalk::send(std::int64_t index) {
   const Share& share = shares_[wrap(index)];
   for (std::int32_t slice = 0; slice < partition_.slices(); ++slice) {
-    Step step = make_step(Op::kSend, settings_.own, next_);
+    Step step = step_of(Op::kSend, settings_.own, next_);
     step.wait_step = share.wait_step;
     add(step, index, partition_.slice(share.piece, slice));
   }
@@ -89,19 +85,34 @@ void RingWalk::pass_on(std::int64_t index, bool reduce, bool send) {
     if (piece.size == 0) {
       break;
     }
+    if (reduce && send && settings_.sums_in_scratch) {
+      pass_sum_in_slot(index, piece);
+      continue;
+    }
     if (reduce) {
       const Bytes slot = slots_.next();
-      add(make_step(Op::kReceive, Buffer::kScratch, previous_), index, {slot.count(), piece.size});
-      Step step = make_step(Op::kReduce, settings_.own, RankId(), slot);
+      add(step_of(Op::kReceive, Buffer::kScratch, previous_), index, {slot.count(), piece.size});
+      Step step = step_of(Op::kReduce, settings_.own, RankId(), slot);
       step.wait_step = share.wait_step;
       add(step, index, piece);
     } else {
-      add(make_step(Op::kReceive, Buffer::kOutput, previous_), index, piece);
+      add(step_of(Op::kReceive, Buffer::kOutput, previous_), index, piece);
     }
     if (send) {
-      add(make_step(Op::kSend, Buffer::kOutput, next_), index, piece);
+      add(step_of(Op::kSend, Buffer::kOutput, next_), index, piece);
     }
   }
+}
+
+/// Receives a share, adds the rank's own to it where it is and sends it on from there.
+void RingWalk::pass_sum_in_slot(std::int64_t index, Piece piece) {
+  const Bytes slot = slots_.next();
+  const Piece in_slot = {slot.count(), piece.size};
+  add(step_of(Op::kReceive, Buffer::kScratch, previous_), index, in_slot);
+  Step step = step_of(Op::kAccumulate, settings_.own, RankId(), slot);
+  step.wait_step = shares_[wrap(index)].wait_step;
+  add(step, index, piece);
+  add(step_of(Op::kSend, Buffer::kScratch, next_), index, in_slot);
 }
 
 void RingWalk::add(Step step, std::int64_t index, Piece piece) {

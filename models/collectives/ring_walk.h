@@ -23,17 +23,18 @@ struct Share {
 class RingWalk {
  public:
   struct Settings {
-    std::int64_t position = 0;    // of the rank in the ring
-    Buffer own = Buffer::kInput;  // where the rank's own shares lie
-    std::uint8_t connection = 0;  // index of the connections used
-    std::int32_t wait_lane = -1;  // lane that shares wait for
+    std::int64_t position = 0;     // of the rank in the ring
+    Buffer own = Buffer::kInput;   // where the rank's own shares lie
+    std::uint8_t connection = 0;   // index of the connections used
+    std::int32_t wait_lane = -1;   // lane that shares wait for
+    bool sums_in_scratch = false;  // sums that are passed on stay in their slot, else in kOutput
   };
   RingWalk(const RingOrder& ring, const Settings& settings, const Partition& partition,
            SlotRing slots);
 
-  /// Makes room for so many loops of reduce-scatter and all-gather: a schedule may be large.
-  void reserve(std::int64_t loops) {
-    steps_.reserve(static_cast<std::size_t>(loops * (5 * count_ - 4) * partition_.slices()));
+  /// Makes room for so many loops of so many steps a slice: a schedule may be large.
+  void reserve(std::int64_t loops, std::int64_t steps) {
+    steps_.reserve(static_cast<std::size_t>(loops * steps * partition_.slices()));
   }
   /// Starts a loop over `shares`, one per position.
   void begin_loop(const std::vector<Share>& shares);
@@ -41,8 +42,12 @@ class RingWalk {
   void reduce_scatter(bool pass_sum);
   /// n-1 steps that pass the sums around; without `send_own` the own one has been sent already.
   void all_gather(bool send_own);
-  /// The only rank of a ring copies its data.
-  void copy();
+  /// Sends the rank's own share.
+  void send_own() { send(settings_.position); }
+  /// Copies the rank's own share from kInput to kOutput.
+  void copy_own();
+  /// Where the rank's own shares lie from now on.
+  void set_own(Buffer own) { settings_.own = own; }
 
   /// Index of the last step so far, -1 before the first.
   [[nodiscard]] std::int32_t last_step() const {
@@ -57,6 +62,7 @@ class RingWalk {
  private:
   void send(std::int64_t index);
   void pass_on(std::int64_t index, bool reduce, bool send);
+  void pass_sum_in_slot(std::int64_t index, Piece piece);
   void add(Step step, std::int64_t index, Piece piece);
   [[nodiscard]] std::size_t wrap(std::int64_t index) const {
     return static_cast<std::size_t>((index % count_ + count_) % count_);

@@ -16,6 +16,24 @@ constexpr std::array kCollectives = {
     Collective::kAllGather, Collective::kReduceScatter, Collective::kAllToAll,
     Collective::kSendRecv,  Collective::kGather,        Collective::kScatter};
 
+/// Whether S is the sum of equal parts, one for each rank.
+bool cuts_by_rank(Collective collective) {
+  switch (collective) {
+    case Collective::kAllReduce:
+    case Collective::kReduce:
+    case Collective::kBroadcast:
+    case Collective::kSendRecv:
+      return false;
+    case Collective::kAllGather:
+    case Collective::kReduceScatter:
+    case Collective::kAllToAll:
+    case Collective::kGather:
+    case Collective::kScatter:
+      return true;
+  }
+  CHECK(false, "collective {}", static_cast<int>(collective));
+}
+
 std::string step_text(const Step& step) {
   switch (step.op) {
     case Op::kSend:
@@ -24,6 +42,8 @@ std::string step_text(const Step& step) {
       return fmt::format("from {}", step.peer.value());
     case Op::kReduce:
       return fmt::format("with scratch {}", step.source_offset.count());
+    case Op::kAccumulate:
+      return fmt::format("into scratch {}", step.source_offset.count());
     case Op::kCopy:
       return fmt::format("from offset {}", step.source_offset.count());
   }
@@ -73,18 +93,78 @@ std::string to_string(Algorithm algorithm) {
       return "Tree";
     case Algorithm::kHierarchical:
       return "Hierarchical";
+    case Algorithm::kDirect:
+      return "Direct";
+    case Algorithm::kNvls:
+      return "NVLS";
+    case Algorithm::kNvlsTree:
+      return "NVLSTree";
+    case Algorithm::kCollNetDirect:
+      return "CollNetDirect";
+    case Algorithm::kCollNetChain:
+      return "CollNetChain";
+    case Algorithm::kPat:
+      return "PAT";
   }
   CHECK(false, "algorithm {}", static_cast<int>(algorithm));
 }
 
 std::string to_string(Op op) {
-  static constexpr std::array<const char*, 4> kNames = {"send", "receive", "reduce", "copy"};
+  static constexpr std::array<const char*, 5> kNames = {"send", "receive", "reduce", "accumulate",
+                                                        "copy"};
   return kNames.at(static_cast<std::size_t>(op));
 }
 
 std::string to_string(Buffer buffer) {
   static constexpr std::array<const char*, 3> kNames = {"input", "output", "scratch"};
   return kNames.at(static_cast<std::size_t>(buffer));
+}
+
+Extent extent_of(const Schedule& schedule, RankId rank, Buffer buffer) {
+  const bool is_switch = rank.value() >= schedule.ranks;
+  if (buffer == Buffer::kScratch) {
+    return {Bytes(), is_switch ? schedule.switch_scratch_bytes : schedule.scratch_bytes};
+  }
+  if (is_switch) {
+    return {};
+  }
+  const bool input = buffer == Buffer::kInput;
+  const bool root = rank == schedule.root;
+  const Extent all = {Bytes(), schedule.bytes};
+  const Bytes part = schedule.bytes / schedule.ranks;
+  const Extent own = {part * rank.value(), part};
+  switch (schedule.collective) {
+    case Collective::kAllReduce:
+    case Collective::kAllToAll:
+    case Collective::kSendRecv:
+      return all;
+    case Collective::kReduce:
+      return input || root ? all : Extent();
+    case Collective::kBroadcast:
+      return !input || root ? all : Extent();
+    case Collective::kAllGather:
+      return input ? own : all;
+    case Collective::kReduceScatter:
+      return input ? all : own;
+    case Collective::kGather:
+      return input ? own : (root ? all : Extent());
+    case Collective::kScatter:
+      return input ? (root ? all : Extent()) : own;
+  }
+  CHECK(false, "collective {}", static_cast<int>(schedule.collective));
+}
+
+bool allows_in_place(Collective collective) {
+  return collective != Collective::kAllToAll && collective != Collective::kSendRecv;
+}
+
+Bytes cut_bytes(Collective collective, Bytes bytes, std::int32_t ranks) {
+  return bytes / (cuts_by_rank(collective) ? ranks : 1);
+}
+
+Bytes rounded_bytes(Collective collective, Bytes bytes, Bytes element, std::int32_t ranks) {
+  const Bytes unit = element * (cuts_by_rank(collective) ? ranks : 1);
+  return bytes - bytes % unit;
 }
 
 Bytes sent_bytes(const Schedule& schedule, RankId rank) {
@@ -118,6 +198,9 @@ std::string to_text(const Schedule& schedule) {
                      step_text(step));
       if (step.connection != 0) {
         fmt::format_to(out, " connection {}", step.connection);
+      }
+      if (step.joined) {
+        fmt::format_to(out, " joined");
       }
       if (step.wait_lane >= 0) {
         fmt::format_to(out, " after lane {} step {}", step.wait_lane, step.wait_step);

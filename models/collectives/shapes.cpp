@@ -121,4 +121,28 @@ std::vector<TreeParents> trees_over_hosts(const LocalOrders& local_orders, std::
   return trees;
 }
 
+std::vector<TreeParents> trees_over_hosts_from(const LocalOrders& local_orders, std::int32_t hosts,
+                                               TreePattern pattern, RankId root) {
+  CHECK(!local_orders.empty(), "no local order");
+  const auto locals = static_cast<std::int32_t>(local_orders[0].size());
+  const std::int32_t ranks = hosts * locals;
+  CHECK(root.value() >= 0 && root.value() < ranks, "root {} of {}", root.value(), ranks);
+  // With an even number of hosts, host 0 has one link in tree 0 and, mirrored, in tree 1; with an
+  // odd number host 1 has: a leaf of tree 0 and, shifted, the root of tree 1.
+  const std::int32_t ends = hosts % 2 == 0 || hosts == 1 ? 0 : 1;
+  const std::int32_t shift = (root.value() / locals - ends + hosts) % hosts * locals;
+  std::vector<TreeParents> trees;
+  for (const TreeParents& tree : trees_over_hosts(local_orders, hosts, pattern)) {
+    TreeParents renamed(tree.size());
+    for (std::int32_t rank = 0; rank < ranks; ++rank) {
+      if (const std::optional<RankId> parent = tree[static_cast<std::size_t>(rank)]) {
+        renamed[static_cast<std::size_t>((rank + shift) % ranks)] =
+            RankId((parent->value() + shift) % ranks);
+      }
+    }
+    trees.push_back(turned_to(std::move(renamed), root));
+  }
+  return trees;
+}
+
 }  // namespace busbw::collectives

@@ -40,4 +40,10 @@ enum class TreePattern {
 std::vector<TreeParents> trees_over_hosts(const LocalOrders& local_orders, std::int32_t hosts,
                                           TreePattern pattern);
 
+/// Trees for a broadcast from `root` or a reduce to it: as trees_over_hosts, with the hosts renamed
+/// in a circle so that root's host has one link in each of the two trees, and every tree turned to
+/// root. The root's host then sends (receives) S and no other more than S. NCCL has no such trees.
+std::vector<TreeParents> trees_over_hosts_from(const LocalOrders& local_orders, std::int32_t hosts,
+                                               TreePattern pattern, RankId root);
+
 }  // namespace busbw::collectives

@@ -1,6 +1,7 @@
 // Structural checks of a schedule and the numbering of its connections. See schedule.h,
 // connections.h.
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 
@@ -21,51 +22,72 @@ bool communicates(const Step& step) {
   return step.op == Op::kSend || step.op == Op::kReceive;
 }
 
-Bytes buffer_size(const Schedule& schedule, Buffer buffer) {
-  switch (buffer) {
-    case Buffer::kInput:
-      return schedule.input_bytes;
-    case Buffer::kOutput:
-      return schedule.output_bytes;
-    case Buffer::kScratch:
-      return schedule.scratch_bytes;
-  }
-  CHECK(false, "buffer {}", static_cast<int>(buffer));
+/// Number of ranks and switches.
+std::int32_t nodes_of(const Schedule& schedule) {
+  return schedule.ranks + static_cast<std::int32_t>(schedule.switches.size());
 }
 
-/// Whether [offset, offset + bytes) lies in `buffer` on element boundaries.
-bool fits(const Schedule& schedule, Buffer buffer, Bytes offset, Bytes bytes) {
-  return offset >= Bytes() && offset + bytes <= buffer_size(schedule, buffer) &&
-         offset % schedule.element == Bytes();
-}
-
-/// What is wrong with the ranges of a step, or nullptr.
-const char* range_error(const Schedule& schedule, const Step& step) {
-  if (step.bytes <= Bytes() || step.bytes % schedule.element != Bytes()) {
-    return "size is no positive number of elements";
+/// The extents of a lane's node, looked up once a lane.
+class Ranges {
+ public:
+  Ranges(const Schedule& schedule, RankId node) : schedule_(schedule) {
+    for (const Buffer buffer : {Buffer::kInput, Buffer::kOutput, Buffer::kScratch}) {
+      extents_.at(static_cast<std::size_t>(buffer)) = extent_of(schedule, node, buffer);
+    }
   }
-  if (communicates(step)) {
-    if (step.peer.value() < 0 || step.peer.value() >= schedule.ranks) {
+
+  /// What is wrong with the ranges of a step, or nullptr.
+  [[nodiscard]] const char* error(const Step& step) const {
+    if (step.bytes <= Bytes() || step.bytes % schedule_.element != Bytes()) {
+      return "size is no positive number of elements";
+    }
+    switch (step.op) {
+      case Op::kSend:
+      case Op::kReceive:
+        return message_error(step);
+      case Op::kReduce:
+        if (!fits(Buffer::kOutput, step.offset, step.bytes)) {
+          return "outside the output";
+        }
+        return operands_fit(step) && step.buffer != Buffer::kScratch ? nullptr
+                                                                     : "operand outside its buffer";
+      case Op::kAccumulate:
+        return operands_fit(step) && step.buffer != Buffer::kOutput ? nullptr
+                                                                    : "operand outside its buffer";
+      case Op::kCopy:
+        if (!fits(Buffer::kOutput, step.offset, step.bytes)) {
+          return "outside the output";
+        }
+        return fits(step.buffer, step.source_offset, step.bytes) ? nullptr
+                                                                 : "source outside its buffer";
+    }
+    return "no such operation";
+  }
+
+ private:
+  [[nodiscard]] const char* message_error(const Step& step) const {
+    if (step.peer.value() < 0 || step.peer.value() >= nodes_of(schedule_)) {
       return "peer is no rank";
     }
     if (step.op == Op::kReceive && step.buffer == Buffer::kInput) {
       return "input is only read";
     }
-    return fits(schedule, step.buffer, step.offset, step.bytes) ? nullptr : "outside its buffer";
+    return fits(step.buffer, step.offset, step.bytes) ? nullptr : "outside its buffer";
   }
-  if (!fits(schedule, Buffer::kOutput, step.offset, step.bytes)) {
-    return "outside the output";
+  [[nodiscard]] bool operands_fit(const Step& step) const {
+    return fits(step.buffer, step.offset, step.bytes) &&
+           fits(Buffer::kScratch, step.source_offset, step.bytes);
   }
-  if (step.op == Op::kReduce) {
-    return step.buffer != Buffer::kScratch &&
-                   fits(schedule, step.buffer, step.offset, step.bytes) &&
-                   fits(schedule, Buffer::kScratch, step.source_offset, step.bytes)
-               ? nullptr
-               : "operand outside its buffer";
+  /// Whether [offset, offset + bytes) lies in `buffer` on element boundaries.
+  [[nodiscard]] bool fits(Buffer buffer, Bytes offset, Bytes bytes) const {
+    const Extent& extent = extents_.at(static_cast<std::size_t>(buffer));
+    return offset >= extent.begin && offset + bytes <= extent.begin + extent.size &&
+           offset % schedule_.element == Bytes();
   }
-  return fits(schedule, step.buffer, step.source_offset, step.bytes) ? nullptr
-                                                                     : "source outside its buffer";
-}
+
+  const Schedule& schedule_;
+  std::array<Extent, 3> extents_;
+};
 
 const char* wait_error(const Schedule& schedule, std::size_t lane, const Step& step) {
   if (step.wait_lane < 0) {
@@ -87,6 +109,7 @@ const char* wait_error(const Schedule& schedule, std::size_t lane, const Step& s
 struct End {
   std::int64_t lane = -1;
   std::vector<Bytes> sizes;
+  std::vector<bool> joined;
 };
 
 void add_to_end(End* end, const Schedule& schedule, std::size_t lane, std::size_t step) {
@@ -95,6 +118,7 @@ void add_to_end(End* end, const Schedule& schedule, std::size_t lane, std::size_
         end->lane);
   end->lane = static_cast<std::int64_t>(lane);
   end->sizes.push_back(schedule.lanes[lane].steps[step].bytes);
+  end->joined.push_back(schedule.lanes[lane].steps[step].joined);
 }
 
 void check_matches(const Schedule& schedule) {
@@ -122,6 +146,8 @@ void check_matches(const Schedule& schedule) {
       CHECK(sends[i].sizes[k] == receives[i].sizes[k], "{}: send {} has {} bytes, receive {}", name,
             k, sends[i].sizes[k].count(), receives[i].sizes[k].count());
     }
+    CHECK(sends[i].joined == receives[i].joined && !sends[i].joined.back(),
+          "{}: sends and receives join into other messages", name);
   }
 }
 
@@ -171,9 +197,14 @@ void validate(const Schedule& schedule) {
   CHECK(schedule.ranks > 0 && schedule.channels > 0 && schedule.element > Bytes(),
         "ranks {} channels {} element {}", schedule.ranks, schedule.channels,
         schedule.element.count());
+  CHECK(schedule.root.value() >= 0 && schedule.root.value() < schedule.ranks, "root {}",
+        schedule.root.value());
+  CHECK(schedule.bytes ==
+            rounded_bytes(schedule.collective, schedule.bytes, schedule.element, schedule.ranks),
+        "{} bytes", schedule.bytes.count());
   for (std::size_t lane = 0; lane < schedule.lanes.size(); ++lane) {
     const Lane& at = schedule.lanes[lane];
-    CHECK(at.rank.value() >= 0 && at.rank.value() < schedule.ranks && at.channel.value() >= 0 &&
+    CHECK(at.rank.value() >= 0 && at.rank.value() < nodes_of(schedule) && at.channel.value() >= 0 &&
               at.channel.value() < schedule.channels,
           "lane {} has rank {} channel {}", lane, at.rank.value(), at.channel.value());
     if (lane > 0) {
@@ -181,8 +212,9 @@ void validate(const Schedule& schedule) {
       CHECK(before.rank < at.rank || (before.rank == at.rank && before.channel <= at.channel),
             "lane {} is out of the order of ranks and channels", lane);
     }
+    const Ranges ranges(schedule, at.rank);
     for (std::size_t step = 0; step < at.steps.size(); ++step) {
-      const char* range = range_error(schedule, at.steps[step]);
+      const char* range = ranges.error(at.steps[step]);
       CHECK(range == nullptr, "{}: {}", describe_step(schedule, lane, step), range);
       const char* wait = wait_error(schedule, lane, at.steps[step]);
       CHECK(wait == nullptr, "{}: {}", describe_step(schedule, lane, step), wait);

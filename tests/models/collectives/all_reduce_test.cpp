@@ -53,7 +53,7 @@ Options options_of(std::int64_t elements, std::int64_t chunk_elements, std::int3
 std::vector<Numbers> random_inputs(const Schedule& schedule, Random* random) {
   std::vector<Numbers> inputs(static_cast<std::size_t>(schedule.ranks));
   for (Numbers& input : inputs) {
-    for (std::int64_t i = 0; i < schedule.input_bytes / schedule.element; ++i) {
+    for (std::int64_t i = 0; i < schedule.bytes / schedule.element; ++i) {
       input.push_back(random->between(-1'000'000'000, 1'000'000'000));
     }
   }

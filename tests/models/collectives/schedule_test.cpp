@@ -202,8 +202,7 @@ TEST(Execute, FindsASourceThatChangesBeforeItIsReceived) {
   Schedule schedule;
   schedule.ranks = 2;
   schedule.element = Bytes(4);
-  schedule.bytes = schedule.input_bytes = schedule.output_bytes = schedule.scratch_bytes =
-      Bytes(32);
+  schedule.bytes = schedule.scratch_bytes = Bytes(32);
   const auto step = [](Op op, Buffer buffer, std::int32_t peer) {
     Step made;
     made.op = op;
