@@ -122,6 +122,8 @@ GpuModel read_gpu(MappingReader& reader, const Catalog& catalog) {
   if (reader.has("chip_to_chip")) {
     result.chip_to_chip = positive_bandwidth(reader, "chip_to_chip");
   }
+  result.pci_device = pci_id(reader, "pci_device");
+  result.gpudirect_rdma = reader.boolean("gpudirect_rdma").value_or(true);
   result.source = source(reader);
   return result;
 }
@@ -153,6 +155,15 @@ NicModel read_nic(MappingReader& reader, const Catalog& catalog) {
   check_generation(reader, "pcie_generation", result.pcie_generation, catalog.pcie);
   result.pcie_lanes = whole(reader, "pcie_lanes", 1, kMostLanes);
   result.pci_vendor = pci_id(reader, "pci_vendor");
+  result.pci_device = pci_id(reader, "pci_device");
+  result.nccl_plugin = reader.text("nccl_plugin").value_or("");
+  if (reader.has("plugin_latency")) {
+    result.plugin_latency = positive_duration(reader, "plugin_latency");
+    if (result.nccl_plugin.empty()) {
+      reader.problem("plugin_latency",
+                     fmt::format("'plugin_latency' in {} needs 'nccl_plugin'", reader.what()));
+    }
+  }
   result.latency = positive_duration(reader, "latency");
   result.source = source(reader);
   return result;

@@ -77,6 +77,8 @@ struct GpuModel {
   std::int32_t nvlink_generation = 0;  // 0: none
   std::int32_t nvlink_links = 0;
   std::optional<Bandwidth> chip_to_chip;  // NVLink-C2C to the CPU, one way
+  std::optional<std::int64_t> pci_device;
+  bool gpudirect_rdma = true;  // NICs may reach its memory; GeForce: false
   std::string source;
 };
 
@@ -92,7 +94,10 @@ struct NicModel {
   std::int32_t pcie_generation = 0;
   std::int32_t pcie_lanes = 0;
   std::optional<std::int64_t> pci_vendor;
-  Duration latency;  // one end, small message
+  std::optional<std::int64_t> pci_device;
+  std::string nccl_plugin;  // network plugin that NCCL needs for its RDMA; empty: NCCL's own IB
+  std::optional<Duration> plugin_latency;  // as that plugin tells NCCL
+  Duration latency;                        // one end, small message
   std::string source;
 };
 

@@ -79,6 +79,7 @@ struct Machine {
   std::vector<MachineNic> nics;
   bool peer_to_peer =
       true;  // PCIe peer-to-peer between GPUs possible (no ACS redirect, no GeForce)
+  std::string topology_file;  // the file that NCCL reads its topology from there; empty: detected
   std::string source;
   Location where;
 

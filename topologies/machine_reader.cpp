@@ -92,6 +92,7 @@ Machine MachineReader::read() {
   machine_.name = top_.required_text("name");
   machine_.title = top_.text("title").value_or(machine_.name);
   machine_.source = top_.text("source").value_or("");
+  machine_.topology_file = top_.text("topology_file").value_or("");
   read_cpus();
   read_pcie();
   read_gpus();

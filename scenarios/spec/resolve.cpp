@@ -6,8 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include <fmt/format.h>
-
+#include "models/nccl/machine/inventory.h"
 #include "scenarios/spec/draft.h"
 #include "sim/core/quantity.h"
 #include "sim/core/text.h"
@@ -18,8 +17,8 @@ namespace {
 using topologies::Machine;
 using topologies::MachineNic;
 
-std::string interface_of(const MachineNic& nic) {
-  return nic.netdev.value_or(nic.name);
+std::int64_t megabits(Bandwidth rate) {
+  return rate.bps() / 1'000'000;
 }
 
 void apply_nic_patches(const Draft& draft, std::int32_t host, Machine& machine,
@@ -52,37 +51,11 @@ void apply_nic_patches(const Draft& draft, std::int32_t host, Machine& machine,
 /// The NIC behind an interface, or nullptr (lo, docker0, a VLAN).
 const MachineNic* nic_behind(const Machine& machine, const std::string& interface) {
   for (const MachineNic& nic : machine.nics) {
-    if (interface_of(nic) == interface) {
+    if (nccl::interface_name(nic) == interface) {
       return &nic;
     }
   }
   return nullptr;
-}
-
-/// A bus of its own for each NIC: NCCL takes addresses that differ in device and function only for
-/// ports of one card and fuses them.
-std::optional<std::string> pci_path(const MachineNic& nic, std::size_t index) {
-  if (!nic.attach) {
-    return std::nullopt;
-  }
-  return fmt::format("/sys/devices/{}/0000:{:02x}:00.0", *nic.attach, index + 1);
-}
-
-std::int64_t megabits(Bandwidth rate) {
-  return rate.bps() / 1'000'000;
-}
-
-nccl::Interface from_nic(const MachineNic& nic, std::size_t index,
-                         const topologies::Catalog& catalog) {
-  nccl::Interface interface;
-  interface.name = interface_of(nic);
-  interface.speed_mbit = megabits(nic.reported_speed.value_or(nic.rate));
-  interface.wire_rate = nic.send_rate.value_or(nic.rate);
-  interface.pci_path = pci_path(nic, index);
-  if (const topologies::NicModel* model = catalog.nic(nic.model)) {
-    interface.pci_vendor = model->pci_vendor;
-  }
-  return interface;
 }
 
 /// Adds what `ip` does not print: speed, wire and place come from the machine's NIC of that name.
@@ -92,19 +65,14 @@ void complete(nccl::Interface& interface, const Machine& machine,
   if (nic == nullptr) {
     return;
   }
-  const nccl::Interface known =
-      from_nic(*nic, static_cast<std::size_t>(nic - machine.nics.data()), catalog);
+  const nccl::Interface known = nccl::machine_interface(
+      machine, static_cast<std::size_t>(nic - machine.nics.data()), catalog);
   if (interface.running) {
     interface.speed_mbit = known.speed_mbit;
   }
   interface.wire_rate = known.wire_rate;
   interface.pci_path = known.pci_path;
   interface.pci_vendor = known.pci_vendor;
-}
-
-nccl::Address derived_address(std::size_t nic, std::int32_t host) {
-  const std::int32_t number = host + 1;
-  return *nccl::parse_address(fmt::format("10.{}.{}.{}/16", nic % 256, number / 256, number % 256));
 }
 
 void change(nccl::Interface& interface, const InterfaceDraft& draft, std::int32_t host,
@@ -131,15 +99,6 @@ void change(nccl::Interface& interface, const InterfaceDraft& draft, std::int32_
   interface.mtu = draft.mtu.value_or(interface.mtu);
 }
 
-nccl::Interface loopback() {
-  nccl::Interface interface;
-  interface.name = "lo";
-  interface.loopback = true;
-  interface.mtu = 65536;
-  interface.addresses = {*nccl::parse_address("127.0.0.1/8")};
-  return interface;
-}
-
 std::vector<nccl::Interface> interfaces_of(const Draft& draft, const Machine& machine,
                                            std::int32_t host, const topologies::Catalog& catalog,
                                            Problems& problems) {
@@ -150,19 +109,20 @@ std::vector<nccl::Interface> interfaces_of(const Draft& draft, const Machine& ma
       complete(interface, machine, catalog);
     }
   } else if (!draft.interfaces) {
-    interfaces.push_back(loopback());
+    interfaces.push_back(nccl::loopback_interface());
     for (std::size_t i = 0; i < machine.nics.size(); ++i) {
-      interfaces.push_back(from_nic(machine.nics[i], i, catalog));
-      interfaces.back().addresses = {derived_address(i, host)};
+      interfaces.push_back(nccl::machine_interface(machine, i, catalog));
+      interfaces.back().addresses = {nccl::derived_address(i, host)};
     }
   } else {
     for (const InterfaceDraft& drafted : *draft.interfaces) {
       const MachineNic* nic = nic_behind(machine, drafted.name);
       nccl::Interface interface;
       if (nic != nullptr) {
-        interface = from_nic(*nic, static_cast<std::size_t>(nic - machine.nics.data()), catalog);
+        interface = nccl::machine_interface(
+            machine, static_cast<std::size_t>(nic - machine.nics.data()), catalog);
       } else if (drafted.name == "lo") {
-        interface = loopback();
+        interface = nccl::loopback_interface();
       }
       interface.name = drafted.name;
       change(interface, drafted, host, problems);
@@ -188,49 +148,6 @@ std::vector<nccl::Interface> interfaces_of(const Draft& draft, const Machine& ma
   return interfaces;
 }
 
-constexpr std::int64_t kAmazon = 0x1d0f;
-constexpr std::int64_t kHpe = 0x17db;
-
-std::optional<std::int64_t> vendor_of(const MachineNic& nic, const topologies::Catalog& catalog) {
-  const topologies::NicModel* model = catalog.nic(nic.model);
-  return model != nullptr ? model->pci_vendor : std::nullopt;
-}
-
-/// Whether libibverbs lists the NIC. Slingshot has RDMA through its own library, libcxi, alone:
-/// NCCL reaches it by sockets or an external plugin. Source: HPE, shs-libcxi; aws-ofi-nccl, README.
-bool has_verbs(const MachineNic& nic, const topologies::Catalog& catalog) {
-  return nic.rdma && vendor_of(nic, catalog) != kHpe;
-}
-
-/// What the verbs library says of a port. EFA reports neither InfiniBand nor Ethernet, so NCCL's IB
-/// network passes it over. Source: Linux drivers/infiniband/hw/efa/efa_verbs.c,
-/// efa_port_link_layer.
-nccl::LinkLayer verbs_link_layer(const MachineNic& nic, const topologies::Catalog& catalog) {
-  if (vendor_of(nic, catalog) == kAmazon) {
-    return nccl::LinkLayer::kOther;
-  }
-  return nic.link_layer == topologies::NicLinkLayer::kInfiniBand ? nccl::LinkLayer::kInfiniBand
-                                                                 : nccl::LinkLayer::kEthernet;
-}
-
-nccl::Hca hca_of(const MachineNic& nic, std::size_t index, std::int32_t host,
-                 const topologies::Catalog& catalog) {
-  nccl::Hca hca;
-  hca.name = nic.name;
-  hca.model = nic.model;
-  hca.pci_path = pci_path(nic, index).value_or("");
-  hca.guid = (static_cast<std::uint64_t>(host) + 1) * 0x100 + index;
-  for (int port = 1; port <= nic.ports; ++port) {
-    nccl::HcaPort entry;
-    entry.number = port;
-    entry.link_layer = verbs_link_layer(nic, catalog);
-    entry.speed_mbit = megabits(nic.rate);
-    entry.netdev = nic.netdev;
-    hca.ports.push_back(std::move(entry));
-  }
-  return hca;
-}
-
 void change(nccl::Hca& hca, const HcaDraft& draft) {
   for (nccl::HcaPort& port : hca.ports) {
     port.state = draft.state.value_or(port.state);
@@ -245,15 +162,15 @@ std::vector<nccl::Hca> hcas_of(const Draft& draft, const Machine& machine, std::
   std::vector<nccl::Hca> hcas;
   std::vector<std::string> names;
   for (std::size_t i = 0; i < machine.nics.size() && draft.tool_output.empty(); ++i) {
-    if (has_verbs(machine.nics[i], catalog)) {
-      hcas.push_back(hca_of(machine.nics[i], i, host, catalog));
+    if (nccl::has_verbs(machine.nics[i], catalog)) {
+      hcas.push_back(nccl::machine_hca(machine, i, host, catalog));
     }
   }
   if (!draft.tool_output.empty()) {
     hcas = draft.tool_output[static_cast<std::size_t>(host)].hcas;
     for (nccl::Hca& hca : hcas) {
       const std::optional<std::size_t> nic = machine.find_nic(hca.name);
-      hca.pci_path = nic ? pci_path(machine.nics[*nic], *nic).value_or("") : hca.pci_path;
+      hca.pci_path = nic ? nccl::machine_pci_path(machine, *nic) : hca.pci_path;
     }
   }
   names.reserve(hcas.size());

@@ -56,6 +56,7 @@ TEST(Machine, IsReadWhole) {
   ASSERT_TRUE(problems.empty()) << problems.all().front().message;
   EXPECT_EQ(machine.name, "box");
   EXPECT_EQ(machine.title, "box");
+  EXPECT_EQ(machine.topology_file, "");
   EXPECT_EQ(machine.gpu_model, "Mesh");
   EXPECT_EQ(machine.cpu_model, "Xeon");
   ASSERT_EQ(machine.gpus.size(), 4U);
@@ -328,11 +329,11 @@ TEST(MachineFormat, DocumentedExamplesLoad) {
 TEST(MachineFormat, EveryKeyIsDocumented) {
   const std::string page = read_file(BUSBW_SOURCE_DIR "/docs/formats/machine.md");
   for (const char* key :
-       {"name",       "title",          "source",     "model",  "sockets",    "numa_nodes",
-        "generation", "switches",       "count",      "attach", "pcie_lanes", "peer_to_peer",
-        "wiring",     "links_per_pair", "links",      "matrix", "netdev",     "rate",
-        "send_rate",  "reported_speed", "infiniband", "lanes",  "link_layer", "rdma",
-        "ports",      "pcie_generation"}) {
+       {"name",       "title",           "source",       "model",  "sockets",    "numa_nodes",
+        "generation", "switches",        "count",        "attach", "pcie_lanes", "peer_to_peer",
+        "wiring",     "links_per_pair",  "links",        "matrix", "netdev",     "rate",
+        "send_rate",  "reported_speed",  "infiniband",   "lanes",  "link_layer", "rdma",
+        "ports",      "pcie_generation", "topology_file"}) {
     EXPECT_NE(page.find("| `" + std::string(key) + "` |"), std::string::npos) << key;
   }
 }

@@ -27,6 +27,7 @@ constexpr const char* kInvisible = "fffffff:ff:ff.0";  // a remote end that the 
 constexpr std::int64_t kNvidia = 0x10de;
 constexpr std::int64_t kC2cNominal = 45'000'000'000;  // bytes/s of one link of NVLink-C2C
 constexpr std::int64_t kC2cReported = 44'712;         // MB/s that NVML reports of it
+constexpr std::int64_t kPicoseconds = 1'000'000;      // in a microsecond, the unit of `latency`
 constexpr const char* kMostIbConnections = "131072";  // queue pairs of a ConnectX
 constexpr const char* kMostSocketConnections = "65536";
 
@@ -52,14 +53,20 @@ class Writer {
   }
 
   Element run(bool merged) {
+    const bool from_file = !machine_.topology_file.empty();
+    merged = merged && !from_file;
     system_.tag = "system";
     system_.set("version", "1");
     number_all();
     const std::size_t before = merged ? 1 : machine_.gpus.size();
     for (std::size_t i = 0; i < before; i++)
       add_gpu(i);
+    if (from_file)
+      cpus_by_number();
     for (const NetDevice& device : host_.data_devices)
       add_net(device);
+    if (from_file)
+      cpus_by_number();
     sorted_ = !merged;  // what the merge adds to a parent stands behind what it has
     for (std::size_t i = before; i < machine_.gpus.size(); i++)
       add_gpu(i);
@@ -67,6 +74,14 @@ class Writer {
   }
 
  private:
+  /// Vendors' files list the CPUs in order of their numbers.
+  void cpus_by_number() {
+    std::stable_sort(system_.children.begin(), system_.children.end(),
+                     [](const Element& a, const Element& b) {
+                       return a.number("numaid", 0) < b.number("numaid", 0);
+                     });
+  }
+
   [[nodiscard]] const topologies::PcieSwitch* find_switch(const std::string& name) const {
     const auto found =
         std::find_if(machine_.pcie_switches.begin(), machine_.pcie_switches.end(),
@@ -157,18 +172,26 @@ class Writer {
     return system_.children.emplace_back(std::move(cpu));
   }
 
+  static void set_ids(Element& pci, std::optional<std::int64_t> vendor,
+                      std::optional<std::int64_t> device) {
+    if (vendor)
+      pci.set("vendor", fmt::format("0x{:04x}", *vendor));
+    if (vendor && device)
+      pci.set("device", fmt::format("0x{:04x}", *device));
+  }
+
   void add_gpu(std::size_t index) {
     const std::string& attach = machine_.gpus[index].attach;
     const std::int32_t generation =
         std::min(gpu_->pcie_generation, machine_.pcie_generation_at(attach));
     Element place = pci(gpu_ids_[index], kGpu, generation, machine_.gpu_pcie_lanes);
-    place.set("vendor", fmt::format("0x{:04x}", kNvidia));
+    set_ids(place, kNvidia, gpu_->pci_device);
     Element gpu;
     gpu.tag = "gpu";
     gpu.set("dev", std::to_string(machine_.gpus[index].index));
     gpu.set("sm", std::to_string(gpu_->sm));
     gpu.set("rank", std::to_string(index));
-    gpu.set("gdr", "1");
+    gpu.set("gdr", gpu_->gpudirect_rdma ? "1" : "0");
     add_nvlinks(index, gpu);
     add_c2c(gpu);
     place.children.push_back(std::move(gpu));
@@ -219,9 +242,8 @@ class Writer {
     const bool infiniband = nic.rdma && nic.link_layer == topologies::NicLinkLayer::kInfiniBand;
     Element place = pci(nic_ids_[*index], infiniband ? kInfiniBandNic : kEthernetNic,
                         nic.pcie_generation, nic.pcie_lanes);
-    const topologies::NicModel* model = catalog_.nic(nic.model);
-    if (model != nullptr && model->pci_vendor)
-      place.set("vendor", fmt::format("0x{:04x}", *model->pci_vendor));
+    if (const topologies::NicModel* model = catalog_.nic(nic.model))
+      set_ids(place, model->pci_vendor, model->pci_device);
     return child_pci(element_of(*nic.attach), std::move(place));
   }
 
@@ -262,8 +284,19 @@ class Writer {
     return element;
   }
 
+  /// The model of a NIC behind an external plugin that tells NCCL a latency.
+  [[nodiscard]] const topologies::NicModel* plugin_nic(const std::string& name) const {
+    const std::optional<std::size_t> index = machine_.find_nic(name);
+    const topologies::NicModel* model = index ? catalog_.nic(machine_.nics[*index].model) : nullptr;
+    const bool told = model != nullptr && model->plugin_latency &&
+                      host_.network == std::optional<std::string>(model->nccl_plugin);
+    return told ? model : nullptr;
+  }
+
   [[nodiscard]] Element rdma_net(const NetDevice& device, const std::string& hca) const {
     Element element = net(device);
+    if (const topologies::NicModel* model = plugin_nic(hca))
+      element.set("latency", fmt::format("{}", model->plugin_latency->ps() / kPicoseconds));
     element.set("port", std::to_string(device.port));
     const auto known = std::find_if(inventory_.hcas.begin(), inventory_.hcas.end(),
                                     [&](const Hca& candidate) { return candidate.name == hca; });
