@@ -51,7 +51,12 @@ void add_nccl(CLI::App& app, Action& action) {
   auto decide = std::make_shared<NcclDecideOptions>();
   CLI::App* command = nccl->add_subcommand(
       "decide", "Paths, rings, trees, channels, tuning and choice per size on a topology");
-  command->add_option("--topology", decide->topology, "NCCL topology XML of one node")->required();
+  command
+      ->add_option("--topology", decide->topology,
+                   "One node: NCCL topology XML, machine file (.yaml), or machine of the catalogue")
+      ->required();
+  command->add_option("--net", decide->net,
+                      "Network of a machine: IB, Socket or its plugin (default: what NCCL takes)");
   command->add_option("--nodes", decide->nodes, "Number of equal nodes (default 1)");
   command->add_option("--mnnvl", decide->nvlink_domain, "Nodes of one NVLink domain");
   command->add_option("--env", decide->environment, "NAME=VALUE, may be repeated");
@@ -62,6 +67,15 @@ void add_nccl(CLI::App& app, Action& action) {
                       "Write the graphs of the first node to this file, as NCCL_GRAPH_DUMP_FILE");
   command->add_option("--json", decide->json, "Write JSON to this file; - for standard output");
   set_action(*command, decide, action, nccl_decide);
+  auto exported = std::make_shared<NcclExportOptions>();
+  CLI::App* write = nccl->add_subcommand("export", "NCCL topology XML of a machine");
+  write->add_option("MACHINE", exported->machine, "Machine file, or machine of the catalogue")
+      ->required();
+  write->add_option("-o,--output", exported->output, "Write to this file (default: print)");
+  write->add_option("--net", exported->net, "IB, Socket or the machine's plugin");
+  write->add_option("--nccl-version", exported->version,
+                    "Release that would dump it (default 2.30.7)");
+  set_action(*write, exported, action, nccl_export);
   auto env = std::make_shared<NcclEnvOptions>();
   CLI::App* list =
       nccl->add_subcommand("env", "Every variable: default, releases, what it changes, meaning");

@@ -3,10 +3,7 @@
 
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
-#include <system_error>
-#include <unistd.h>
 #include <utility>
 
 #include <fmt/format.h>
@@ -20,35 +17,13 @@
 #include "tools/exit_codes.h"
 #include "tools/json/json.h"
 #include "tools/nccl_report.h"
+#include "tools/nccl_topology.h"
 #include "tools/table.h"
 
 namespace busbw::tools {
 namespace {
 
 constexpr int kMostNodes = 65'536;
-
-using Parse = nccl::graph::Element (*)(std::string_view text, const std::string& file,
-                                       Problems& problems);
-nccl::graph::Element read_xml(const std::string& path, Parse parse) {
-  std::error_code error;
-  if (std::filesystem::is_directory(path, error))
-    throw InputError(path + ": cannot be read: it is a folder");
-  if (::access(path.c_str(), R_OK) != 0)
-    throw InputError(path + ": cannot be read: " + std::strerror(errno));
-  Problems problems;
-  const std::string text = read_file(path, nccl::graph::kMostBytes + 1);
-  nccl::graph::Element root = parse(text, path, problems);
-  problems.throw_if_any();
-  return root;
-}
-
-void write_file(const std::string& path, const std::string& text) {
-  std::ofstream out(path, std::ios::binary);
-  out << text;
-  out.close();
-  if (!out)
-    throw SystemError({"write", std::strerror(errno), path, ""});
-}
 
 nccl::Environment read_environment(const std::vector<std::string>& settings, Problems& problems) {
   nccl::Environment environment;
@@ -74,6 +49,21 @@ nccl::Version read_version(const std::string& text, Problems& problems) {
   return version.value_or(nccl::kNewest);
 }
 
+void write_file(const std::string& path, const std::string& text) {
+  std::ofstream out(path, std::ios::binary);
+  out << text;
+  out.close();
+  if (!out)
+    throw SystemError({"write", std::strerror(errno), path, ""});
+}
+
+nccl::graph::Element read_graphs(const std::string& path) {
+  Problems problems;
+  nccl::graph::Element graphs = nccl::graph::parse_graphs(read_xml_text(path), path, problems);
+  problems.throw_if_any();
+  return graphs;
+}
+
 const char* to_string(nccl::VariableGroup group) {
   switch (group) {
     case nccl::VariableGroup::kStartUp:
@@ -97,21 +87,25 @@ int nccl_decide(const NcclDecideOptions& options, Console& console) {
     problems.add({}, fmt::format("--nodes {}: allowed are 1 to {}", options.nodes, kMostNodes));
   if (options.nvlink_domain < 0)
     problems.add({}, fmt::format("--mnnvl {}: must not be negative", options.nvlink_domain));
-  nccl::Environment environment = read_environment(options.environment, problems);
-  const nccl::Version version = read_version(options.version, problems);
+  TopologyQuery query{options.topology, options.net,
+                      read_environment(options.environment, problems),
+                      read_version(options.version, problems)};
   problems.throw_if_any();
-  nccl::graph::DecideInput input = nccl::graph::equal_hosts(
-      read_xml(options.topology, nccl::graph::parse_topology), options.nodes);
+  const TopologyAnswer topology = read_topology(query);
+  nccl::graph::DecideInput input = nccl::graph::equal_hosts(topology.document, options.nodes);
   input.hosts_per_nvlink_domain = options.nvlink_domain;
-  input.environment = std::move(environment);
-  input.version = version;
+  input.environment = std::move(query.environment);
+  input.environment.insert(topology.environment.begin(), topology.environment.end());
+  input.version = query.version;
   input.collnet = options.collnet;
   const auto graphs = input.environment.find("NCCL_GRAPH_FILE");
   if (graphs != input.environment.end() && !graphs->second.empty())
-    input.graphs = read_xml(graphs->second, nccl::graph::parse_graphs);
+    input.graphs = read_graphs(graphs->second);
   const nccl::graph::Decision decision = nccl::graph::decide(input);
   for (const std::string& warning : nccl::environment_warnings(input.environment, input.version))
     console.err << "warning: " << warning << '\n';
+  for (const std::string& remark : topology.remarks)
+    console.err << "warning: " << remark << '\n';
   if (options.collnet && nccl::numeric(input.environment, "NCCL_COLLNET_ENABLE", 0) != 1)
     console.err << "warning: --collnet: NCCL reduces in the network only with "
                    "NCCL_COLLNET_ENABLE=1\n";
@@ -128,6 +122,21 @@ int nccl_decide(const NcclDecideOptions& options, Console& console) {
   if (!options.json.empty())
     write_file(options.json, json);
   console.out << nccl_report(decision, console.colour_out);
+  return kExitDone;
+}
+
+int nccl_export(const NcclExportOptions& options, Console& console) {
+  Problems problems;
+  const nccl::Version version = read_version(options.version, problems);
+  problems.throw_if_any();
+  const TopologyAnswer topology = export_topology({options.machine, options.net, {}, version});
+  for (const std::string& remark : topology.remarks)
+    console.err << "warning: " << remark << '\n';
+  const std::string text = nccl::graph::print_topology(topology.document);
+  if (options.output.empty() || options.output == "-")
+    console.out << text;
+  else
+    write_file(options.output, text);
   return kExitDone;
 }
 

@@ -1,4 +1,5 @@
 // `busbw nccl decide`: what NCCL decides on a topology, as a report or as JSON.
+// `busbw nccl export`: the NCCL topology XML of a machine of ours.
 // `busbw nccl env`: the variables that NCCL reads.
 #pragma once
 #include <string>
@@ -9,7 +10,8 @@
 namespace busbw::tools {
 
 struct NcclDecideOptions {
-  std::string topology;  // NCCL topology XML
+  std::string topology;  // NCCL topology XML, a machine file, or a machine of the catalogue
+  std::string net;       // network of a machine; empty: what NCCL takes there
   int nodes = 1;
   int nvlink_domain = 0;                 // nodes of an NVLink domain, 0: none spans nodes
   std::vector<std::string> environment;  // NAME=VALUE
@@ -22,6 +24,15 @@ struct NcclDecideOptions {
 /// Prints the report or the JSON; warnings about the environment go to console.err. Throws
 /// InputError for a bad file or option, and when NCCL refuses the environment.
 int nccl_decide(const NcclDecideOptions& options, Console& console);
+
+struct NcclExportOptions {
+  std::string machine;  // file, or name of a catalogue machine
+  std::string net;      // as above
+  std::string version = "2.30.7";
+  std::string output;  // file; empty or "-": standard output
+};
+/// Prints the XML. Throws InputError as nccl_decide does.
+int nccl_export(const NcclExportOptions& options, Console& console);
 
 struct NcclEnvOptions {
   bool json = false;

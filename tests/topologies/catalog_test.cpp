@@ -430,6 +430,7 @@ TEST_F(BadCatalog, NicFields) {
         "    pcie_generation: 5\n"
         "    pcie_lanes: 16\n"
         "    pci_vendor: 15b3\n"
+        "    plugin_latency: 75 us\n"
         "    latency: 1 us\n"
         "    source: x\n"
         "  - 5\n");
@@ -440,7 +441,8 @@ TEST_F(BadCatalog, NicFields) {
             "nics.yaml:5:11: error: 'rdma' in NIC 'X2' must be true or false, found 'yes'\n"
             "nics.yaml:8:17: error: 'pci_vendor' in NIC 'X2' must be four hexadecimal digits such "
             "as 0x15b3, found '15b3'\n"
-            "nics.yaml:11:5: error: NIC number 2 must be a mapping, found the text '5'\n");
+            "nics.yaml:9:21: error: 'plugin_latency' in NIC 'X2' needs 'nccl_plugin'\n"
+            "nics.yaml:12:5: error: NIC number 2 must be a mapping, found the text '5'\n");
 }
 
 TEST_F(BadCatalog, MissingAndMisnamedFiles) {
