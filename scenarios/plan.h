@@ -1,13 +1,11 @@
-// From NCCL's decision to what is played: rings and trees per channel, the NIC port of each channel
-// on each host, and which algorithms and protocols come into question.
+// From NCCL's decision to what is played: rings and trees per channel, the NIC port of each rank on
+// each channel, and the algorithm and protocol of each size.
 //
-// Stands in for NCCL's graph search: inside a host the ring runs 0, L-1, ..., 1 and the tree chain
-// 0, 1, ..., L-1, what NCCL finds for GPUs that are all equally near to each other (directly joined
-// or two of them), each channel turned so that a GPU next to its NIC comes first. NVLink wirings
-// where not all pairs are joined (pairs, hybrid cube mesh) come out too slow: the order takes links
-// that a search would avoid. The algorithm with the smallest simulated time is taken, not the one
-// of NCCL's own cost table; a workload may ask for one by name.
+// Everything is taken from the graph decision (models/nccl/graph). Algorithms without a schedule
+// (NVLS, CollNet) are passed over with a remark. A workload may ask for an algorithm by name, also
+// for Hierarchical, which NCCL does not have.
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,38 +14,46 @@
 #include "models/nccl/selection.h"
 #include "models/params/params.h"
 #include "models/transport/wiring.h"
+#include "scenarios/job.h"
 #include "scenarios/spec/scenario.h"
 
 namespace busbw::scenarios {
 
+/// One way to run a size.
 struct Candidate {
   collectives::Algorithm algorithm = collectives::Algorithm::kRing;
   params::Protocol protocol = params::Protocol::kSimple;
 };
 
+/// [rank][channel]
+using RankPorts = std::vector<std::vector<transport::NetPort>>;
+
 struct Plan {
-  collectives::Shape shape;           // rings and trees of all channels
-  std::vector<Candidate> candidates;  // in NCCL's order: Tree, Ring; LL, LL128, Simple
-  transport::WiringOptions wiring;    // protocol to be set per candidate
-  std::int32_t hosts = 1;
-  Bandwidth ring_bandwidth;  // of all searched ring channels, for the number of threads
+  collectives::Shape shape;  // rings and trees of all channels
+  RankPorts ring_ports;      // empty on one host
+  RankPorts tree_ports;
+  transport::WiringOptions wiring;  // protocol and ports to be set per candidate
+  std::int32_t hosts = 1;           // nodes as NCCL counts them
+  nccl::graph::Communicator comm;
+  nccl::graph::Tuning tuning;
+  nccl::graph::Switches switches;
 };
 
-/// What `decision` means for `variant`. Throws InputError when a chosen device is no NIC of the
-/// machine, and for words in NCCL_ALGO or NCCL_PROTO that leave nothing to run.
-Plan make_plan(const Variant& variant, const nccl::Decision& decision);
+/// What `job`, which runs, means for `variant`. Throws InputError when a chosen device is no NIC of
+/// the machine.
+Plan make_plan(const Variant& variant, const Job& job);
 
-/// Algorithms and protocols that the environment leaves, for the collective on `hosts` hosts; none
-/// when it asks only for what is not modelled (NVLS, CollNet) or for nothing that exists.
-std::vector<Candidate> admitted_candidates(const nccl::Environment& environment,
-                                           std::int32_t hosts);
-/// The same. Throws InputError for none.
-std::vector<Candidate> candidates_of(const nccl::Environment& environment, std::int32_t hosts);
-
-/// `algorithm` with the protocols that the environment leaves, whatever NCCL_ALGO says.
-/// Hierarchical, which NCCL does not have, is cut and played as a ring with LL or Simple is.
-std::vector<Candidate> candidates_of(collectives::Algorithm algorithm,
-                                     const nccl::Environment& environment, std::int32_t hosts);
+/// What to play for a size: first what NCCL takes, or what the workload asks for; then, for
+/// comparison, the best of the other of Ring and Tree if NCCL may use it.
+struct Candidates {
+  std::vector<Candidate> list;
+  std::optional<std::string>
+      passed_over;  // NCCL's own choice when it has no schedule: "NVLS/Simple"
+};
+/// The list is empty when NCCL_ALGO and NCCL_PROTO leave nothing that can be played.
+Candidates find_candidates(const Plan& plan, const Variant& variant, Bytes bytes);
+/// The same. Throws InputError for an empty list.
+Candidates candidates_of(const Plan& plan, const Variant& variant, Bytes bytes);
 
 /// How the collective is cut with this candidate: generator options, channels in use, and messages
 /// of a connection that may be ahead of the receiver.

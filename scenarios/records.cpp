@@ -86,11 +86,6 @@ std::optional<double> predict_point(const nccl::SelectionRecord& record,
   if (decision.outcome != nccl::Outcome::kRuns || point.collective != "all_reduce") {
     return std::nullopt;
   }
-  if (admitted_candidates(record.input.environment,
-                          static_cast<std::int32_t>(record.input.hosts.size()))
-          .empty()) {
-    return std::nullopt;
-  }
   Variant variant = variant_of(record, library);
   const std::string& model = variant.cluster.hosts.front().gpu_model;
   const topologies::GpuModel* gpu = context.catalog.gpu(model);
@@ -101,9 +96,13 @@ std::optional<double> predict_point(const nccl::SelectionRecord& record,
   if (point.bytes % variant.workload.element.count() != 0) {
     variant.workload.element = Bytes(1);
   }
+  const Plan plan = make_plan(variant, decide(variant, decision, context.catalog));
+  if (find_candidates(plan, variant, Bytes(point.bytes)).list.empty()) {
+    return std::nullopt;
+  }
   Fingerprint unused;
   const std::vector<SizeResult> results =
-      simulate_sizes(variant, decision, context, engine::Kind::kFluid, unused);
+      simulate_sizes(variant, plan, context, engine::Kind::kFluid, unused);
   return results.front().busbw_GBps;
 }
 

@@ -32,13 +32,14 @@ struct Run {
   std::optional<std::string> failure;  // a connection over a link that is down
 };
 
-/// One size: the run with the smallest time, and the others beside it.
+/// One size: the run that NCCL chooses, and the others beside it.
 struct SizeResult {
   collectives::Collective collective = collectives::Collective::kAllReduce;
   Bytes bytes;
   std::int64_t count = 0;  // elements
-  Run best;
-  std::vector<Run> runs;  // all candidates, in the order Tree, Ring; LL, LL128, Simple
+  Run chosen;
+  std::vector<Run> runs;                   // the chosen one first
+  std::optional<std::string> passed_over;  // what NCCL takes when it has no schedule here
   double algbw_GBps = 0;
   double busbw_GBps = 0;
   std::optional<Duration> measured;

@@ -41,7 +41,7 @@ Value decision_value(const VariantResult& variant) {
       .set("bootstrap_interface", optional_value(host.bootstrap_interface))
       .set("network", optional_value(host.network))
       .set("data_devices", std::move(devices))
-      .set("channels", static_cast<std::int64_t>(decision.channels.size()))
+      .set("channels", static_cast<std::int64_t>(variant.channel_rings.size()))
       .set("channel_devices", std::move(channels))
       .set("reasons", texts(nccl::reason_lines(decision)))
       .set("warnings", texts(decision.warnings));
@@ -72,14 +72,14 @@ Value size_value(const SizeResult& size) {
   value.set("collective", collectives::to_string(size.collective))
       .set("bytes", size.bytes.count())
       .set("count", size.count)
-      .set("algorithm", collectives::to_string(size.best.algorithm))
-      .set("protocol", params::to_string(size.best.protocol))
-      .set("channels", size.best.channels)
-      .set("time_us", size.best.time.as_us())
+      .set("algorithm", collectives::to_string(size.chosen.algorithm))
+      .set("protocol", params::to_string(size.chosen.protocol))
+      .set("channels", size.chosen.channels)
+      .set("time_us", size.chosen.time.as_us())
       .set("algbw_GBps", size.algbw_GBps)
       .set("busbw_GBps", size.busbw_GBps)
-      .set("leaving_host_bytes", size.best.leaving_host.count())
-      .set("bottleneck", bottleneck_value(size.best.bottleneck))
+      .set("leaving_host_bytes", size.chosen.leaving_host.count())
+      .set("bottleneck", bottleneck_value(size.chosen.bottleneck))
       .set("candidates", std::move(candidates));
   if (size.measured) {
     value.set("measured", Value::object()
@@ -211,9 +211,9 @@ std::string to_csv(const Result& result) {
       text += fmt::format(
           "{},{},{},{},{},{},{:.3f},{:.4f},{:.4f},{},{:.4f},{}\n", csv_field(variant.name),
           variant.outcome, collectives::to_string(size.collective), size.bytes.count(),
-          collectives::to_string(size.best.algorithm), params::to_string(size.best.protocol),
-          size.best.time.as_us(), size.algbw_GBps, size.busbw_GBps,
-          csv_field(size.best.bottleneck.link), size.best.bottleneck.utilization,
+          collectives::to_string(size.chosen.algorithm), params::to_string(size.chosen.protocol),
+          size.chosen.time.as_us(), size.algbw_GBps, size.busbw_GBps,
+          csv_field(size.chosen.bottleneck.link), size.chosen.bottleneck.utilization,
           size.measured ? fmt::format("{:.3f}", size.measured->as_us()) : "");
     }
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -16,16 +17,7 @@
 namespace busbw::scenarios {
 namespace {
 
-nccl::Decision decide(const Variant& variant) {
-  nccl::SelectionInput input;
-  input.version = variant.version;
-  input.environment = variant.environment;
-  input.hosts = variant.inventories;
-  return nccl::select(input);
-}
-
-void describe_channels(const Variant& variant, VariantResult& result) {
-  const Plan plan = make_plan(variant, result.decision);
+void describe_channels(const Plan& plan, VariantResult& result) {
   for (std::size_t channel = 0; channel < plan.shape.rings.size(); ++channel) {
     result.channel_rings.push_back(ring_text(plan.shape.rings[channel]));
     result.channel_trees.push_back(tree_text(plan.shape.trees[channel], RankId(0)));
@@ -42,7 +34,8 @@ void add_measured(const Variant& variant, VariantResult& result) {
       if (point.bytes == size.bytes) {
         size.measured = point.time;
         size.measured_noisy = point.noisy;
-        size.difference_percent = (size.best.time.as_seconds() / point.time.as_seconds() - 1) * 100;
+        size.difference_percent =
+            (size.chosen.time.as_seconds() / point.time.as_seconds() - 1) * 100;
       }
     }
   }
@@ -62,7 +55,7 @@ void check_measured(const Variant& variant, VariantResult& result) {
     check.what = "time of " + to_string(size.bytes);
     check.met = std::abs(difference) <= allowed;
     check.text = fmt::format("{:.2f} ms predicted, {:.2f} ms measured: {:+.1f} %, allowed {:g} %",
-                             size.best.time.as_ms(), size.measured->as_ms(), difference, allowed);
+                             size.chosen.time.as_ms(), size.measured->as_ms(), difference, allowed);
     result.checks.push_back(std::move(check));
   }
   if (variant.measured->samples_per_second && result.training) {
@@ -99,7 +92,7 @@ void check_expectations(const Variant& variant, VariantResult& result) {
   }
   if (expect.algorithm && !result.results.empty()) {
     expect_text(result, "algorithm", expect.algorithm,
-                collectives::to_string(result.results.back().best.algorithm));
+                collectives::to_string(result.results.back().chosen.algorithm));
   }
   if (expect.error_contains) {
     const std::string error = result.error.value_or("");
@@ -109,11 +102,27 @@ void check_expectations(const Variant& variant, VariantResult& result) {
   }
 }
 
+/// Sizes at which NCCL takes an algorithm that has no schedule here.
+void remark_passed_over(VariantResult& result) {
+  std::map<std::string, std::vector<std::string>> sizes;
+  for (const SizeResult& size : result.results) {
+    if (size.passed_over) {
+      sizes[*size.passed_over].push_back(to_string(size.bytes));
+    }
+  }
+  for (const auto& [choice, list] : sizes) {
+    result.remarks.push_back(
+        fmt::format("NCCL takes {} for {}, which is not simulated: the best of "
+                    "Ring and Tree stands there instead",
+                    choice, join(list, ", ")));
+  }
+}
+
 void take_failures(VariantResult& result) {
   for (const SizeResult& size : result.results) {
-    if (size.best.failure) {
+    if (size.chosen.failure) {
       result.outcome = "error";
-      result.error = *size.best.failure + ": a link on its way is down";
+      result.error = *size.chosen.failure + ": a link on its way is down";
       result.results.clear();
       return;
     }
@@ -130,14 +139,17 @@ VariantResult run_variant(const Variant& variant, const Context& context,
   result.notes = variant.notes;
   result.type = variant.workload.type;
   result.remarks = variant.remarks;
-  result.decision = decide(variant);
+  const Job job = decide(variant, context.catalog);
+  result.decision = job.selection;
   result.outcome = nccl::to_string(result.decision.outcome);
   result.error = result.decision.error;
   fingerprint.add(variant.name);
   fingerprint.add(result.outcome);
   if (result.decision.outcome == nccl::Outcome::kRuns) {
-    describe_channels(variant, result);
-    result.results = simulate_sizes(variant, result.decision, context, options.engine, fingerprint);
+    const Plan plan = make_plan(variant, job);
+    describe_channels(plan, result);
+    result.results = simulate_sizes(variant, plan, context, options.engine, fingerprint);
+    remark_passed_over(result);
     take_failures(result);
     result.crossover = tree_to_ring(result.results);
   }
@@ -164,10 +176,10 @@ Comparison compare(const VariantResult& variant, const VariantResult* base) {
   if (!variant.results.empty()) {
     const SizeResult& size = variant.results.back();
     row.bytes = size.bytes;
-    row.time = size.best.time;
+    row.time = size.chosen.time;
     row.busbw_GBps = size.busbw_GBps;
     if (base != nullptr && base->results.back().bytes == size.bytes) {
-      row.speedup = base->results.back().best.time.as_seconds() / size.best.time.as_seconds();
+      row.speedup = base->results.back().chosen.time.as_seconds() / size.chosen.time.as_seconds();
     }
   }
   if (variant.training) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "models/params/params.h"
+#include "scenarios/plan.h"
 #include "scenarios/result.h"
 #include "scenarios/spec/scenario.h"
 #include "sim/core/fingerprint.h"
@@ -27,8 +28,9 @@ struct Context {
 /// no NIC, NICs of different networks, an external plugin).
 Result simulate(const Scenario& scenario, const Context& context, const SimulateOptions& options);
 
-/// The part of simulate() for one variant that NCCL runs: all sizes with all candidates.
-std::vector<SizeResult> simulate_sizes(const Variant& variant, const nccl::Decision& decision,
+/// The part of simulate() for one variant that NCCL runs: all sizes, each with NCCL's choice and,
+/// for comparison, the best of the other algorithm.
+std::vector<SizeResult> simulate_sizes(const Variant& variant, const Plan& plan,
                                        const Context& context, engine::Kind engine,
                                        Fingerprint& fingerprint);
 

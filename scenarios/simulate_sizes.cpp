@@ -1,5 +1,4 @@
-// One variant: every size of the workload with every algorithm and protocol that comes into
-// question.
+// One variant: every size of the workload with NCCL's choice and what stands beside it.
 #include <algorithm>
 #include <limits>
 #include <memory>
@@ -15,11 +14,6 @@ namespace {
 
 using collectives::Algorithm;
 using params::Protocol;
-
-// LL moves two bytes for one and LL128 16 for 15: where a link is the limit neither is faster than
-// Simple for long messages. A bound on work: NCCL's own table takes LL128 above it in places, which
-// is not followed. Forced protocols are always played.
-constexpr Bytes kLargestLowLatency = Bytes::mib(1);
 
 Bottleneck bottleneck_of(const engine::Engine& engine, Duration time) {
   Bottleneck worst;
@@ -84,6 +78,9 @@ Run play_candidate(const Stage& stage, Candidate candidate, Bytes bytes, Fingerp
   const std::unique_ptr<engine::Engine> engine = engine::make_engine(stage.engine);
   transport::WiringOptions wiring_options = stage.plan.wiring;
   wiring_options.protocol = candidate.protocol;
+  // Hierarchical crosses hosts in the order of a ring, between ranks of equal local index.
+  wiring_options.ports =
+      candidate.algorithm == Algorithm::kTree ? stage.plan.tree_ports : stage.plan.ring_ports;
   transport::Wiring wiring(*engine, stage.variant.cluster, stage.built, stage.context.transports,
                            wiring_options);
   const auto protocol = static_cast<std::size_t>(candidate.protocol);
@@ -113,18 +110,8 @@ Run play_candidate(const Stage& stage, Candidate candidate, Bytes bytes, Fingerp
   return run;
 }
 
-bool worth_playing(const Stage& stage, Candidate candidate, Bytes bytes) {
-  if (candidate.protocol == Protocol::kSimple || bytes <= kLargestLowLatency) {
-    return true;
-  }
-  return std::none_of(
-      stage.plan.candidates.begin(), stage.plan.candidates.end(), [&](const Candidate& other) {
-        return other.algorithm == candidate.algorithm && other.protocol == Protocol::kSimple;
-      });
-}
-
 void set_rates(SizeResult& result, std::int32_t ranks) {
-  const double seconds = result.best.time.as_seconds();
+  const double seconds = result.chosen.time.as_seconds();
   const Ratio factor = collectives::busbw_factor(result.collective, ranks);
   result.algbw_GBps = static_cast<double>(result.bytes.count()) / seconds / 1e9;
   result.busbw_GBps = result.algbw_GBps * static_cast<double>(factor.numerator) /
@@ -136,26 +123,22 @@ SizeResult simulate_size(const Stage& stage, Bytes bytes, Fingerprint& fingerpri
   result.collective = stage.variant.workload.collective;
   result.bytes = bytes;
   result.count = bytes / stage.variant.workload.element;
-  for (const Candidate& candidate : stage.plan.candidates) {
-    if (worth_playing(stage, candidate, bytes)) {
-      result.runs.push_back(play_candidate(stage, candidate, bytes, fingerprint));
-    }
+  const Candidates candidates = candidates_of(stage.plan, stage.variant, bytes);
+  result.passed_over = candidates.passed_over;
+  for (const Candidate& candidate : candidates.list) {
+    result.runs.push_back(play_candidate(stage, candidate, bytes, fingerprint));
   }
-  CHECK(!result.runs.empty(), "no candidate for {} bytes", bytes.count());
-  // Ties keep the first, as NCCL does.
-  result.best = *std::min_element(result.runs.begin(), result.runs.end(),
-                                  [](const Run& a, const Run& b) { return a.time < b.time; });
+  result.chosen = result.runs.front();
   set_rates(result, stage.plan.shape.ranks);
   return result;
 }
 
 }  // namespace
 
-std::vector<SizeResult> simulate_sizes(const Variant& variant, const nccl::Decision& decision,
+std::vector<SizeResult> simulate_sizes(const Variant& variant, const Plan& plan,
                                        const Context& context, engine::Kind engine,
                                        Fingerprint& fingerprint) {
   const topologies::BuiltCluster built = topologies::build(variant.cluster, context.catalog);
-  const Plan plan = make_plan(variant, decision);
   const Stage stage{variant, context, built, plan, engine, smallest_sm(variant, context.catalog)};
   std::vector<SizeResult> results;
   for (const Bytes bytes : variant.workload.sizes) {

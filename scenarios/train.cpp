@@ -213,17 +213,17 @@ class Trainer {
     if (above == sizes.end()) {
       const SizeResult& largest = sizes.back();
       return Duration::picoseconds(
-          scale(bytes.count(), {largest.best.time.ps(), largest.bytes.count()}));
+          scale(bytes.count(), {largest.chosen.time.ps(), largest.bytes.count()}));
     }
     // Below the smallest size its own time stands: latency.
     const bool first = above == sizes.begin();
     const Bytes low = first ? above->bytes : (above - 1)->bytes;
-    const Duration low_time = first ? above->best.time : (above - 1)->best.time;
+    const Duration low_time = first ? above->chosen.time : (above - 1)->chosen.time;
     if (bytes <= low) {
       return low_time;
     }
     return low_time +
-           Duration::picoseconds(scale((bytes - low).count(), {(above->best.time - low_time).ps(),
+           Duration::picoseconds(scale((bytes - low).count(), {(above->chosen.time - low_time).ps(),
                                                                (above->bytes - low).count()}));
   }
 

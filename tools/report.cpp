@@ -93,7 +93,7 @@ std::string decision_text(const VariantResult& variant) {
 std::string others_text(const SizeResult& size) {
   std::vector<std::string> parts;
   for (const Run& run : size.runs) {
-    if (run.algorithm == size.best.algorithm && run.protocol == size.best.protocol) {
+    if (run.algorithm == size.chosen.algorithm && run.protocol == size.chosen.protocol) {
       continue;
     }
     parts.push_back(fmt::format("{}/{} {}", collectives::to_string(run.algorithm),
@@ -129,7 +129,7 @@ std::string sizes_table(const VariantResult& variant, const std::string& type, b
                                     type,
                                     "sum",
                                     "-1",
-                                    fmt::format("{:.2f}", size.best.time.as_us()),
+                                    fmt::format("{:.2f}", size.chosen.time.as_us()),
                                     fmt::format("{:.3f}", size.algbw_GBps),
                                     fmt::format("{:.3f}", size.busbw_GBps)};
     if (measured) {
@@ -138,15 +138,15 @@ std::string sizes_table(const VariantResult& variant, const std::string& type, b
                                                           size.measured_noisy ? " noisy" : "")
                                             : "");
     }
-    row.push_back(fmt::format("{}/{}", collectives::to_string(size.best.algorithm),
-                              params::to_string(size.best.protocol)));
-    row.push_back(fmt::format("{}", size.best.channels));
-    row.push_back(fmt::format("{:.3g} S", static_cast<double>(size.best.leaving_host.count()) /
+    row.push_back(fmt::format("{}/{}", collectives::to_string(size.chosen.algorithm),
+                              params::to_string(size.chosen.protocol)));
+    row.push_back(fmt::format("{}", size.chosen.channels));
+    row.push_back(fmt::format("{:.3g} S", static_cast<double>(size.chosen.leaving_host.count()) /
                                               static_cast<double>(size.bytes.count())));
-    row.push_back(size.best.bottleneck.link.empty()
+    row.push_back(size.chosen.bottleneck.link.empty()
                       ? "none"
-                      : fmt::format("{} {:.1f} %", size.best.bottleneck.link,
-                                    size.best.bottleneck.utilization * 100));
+                      : fmt::format("{} {:.1f} %", size.chosen.bottleneck.link,
+                                    size.chosen.bottleneck.utilization * 100));
     row.push_back(others_text(size));
     rows.push_back(std::move(row));
   }

@@ -174,6 +174,7 @@ Threads threads_of(const Call& call) {
   } else if (call.algorithm == Algorithm::kRing) {
     threshold *= call.ranks;
   }
+  threads = call.most_threads.value_or(threads);
   std::int32_t channels = call.channels;
   const auto too_many = [&] { return call.bytes.count() < threshold * channels * threads; };
   while (too_many() && channels >= 2) {

@@ -2,7 +2,7 @@
 // (message) sizes.
 //
 // Covers Ring and Tree with LL, LL128 and Simple, one collective per launch. Left out: NVLS,
-// CollNet, PAT, several collectives in one group, registered (zero-copy) buffers, NCCL_NTHREADS.
+// CollNet, PAT, several collectives in one group, registered (zero-copy) buffers.
 // Valid for NCCL 2.18.1 to 2.30.7. Source: NCCL src/enqueue.cc (topoGetAlgoInfo,
 // scheduleCollTasksToPlan, calcCollChunking; getAlgoInfo and initCollWorkElem before 2.22),
 // src/graph/tuning.cc (threads), src/include/device.h (steps, grains), src/init.cc (buffer sizes).
@@ -40,6 +40,8 @@ struct Call {
   std::int32_t nodes = 1;
   Bandwidth
       ring_bandwidth;  // searched ring channels x bandwidth inside a node; decides Ring's threads
+  /// Threads at most, as the tuning says (NCCL_NTHREADS); nothing: the defaults of threads_of().
+  std::optional<std::int32_t> most_threads;
   std::optional<Bytes> buffer;  // NCCL_BUFFSIZE; nothing = 4 MiB. Simple only
 };
 

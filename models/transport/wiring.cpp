@@ -56,42 +56,19 @@ Connection Wiring::start(const params::Transport& transport, const std::string& 
   return connection;
 }
 
-Distance Wiring::distance(const FabricPath& path) const {
-  std::int32_t switches = 0;
-  Distance farthest = Distance::kPix;
-  for (const topologies::LinkId id : path) {
-    const Link& link = built_.fabric.link(id);
-    const NodeKind to = built_.fabric.node(link.to).kind;
-    if (link.kind == LinkKind::kCpuInterconnect) {
-      return Distance::kSys;
-    }
-    farthest = to == NodeKind::kCpu ? Distance::kPhb : farthest;
-    switches += to == NodeKind::kPciSwitch ? 1 : 0;
-  }
-  return farthest == Distance::kPix && switches > 1 ? Distance::kPxb : farthest;
-}
-
-bool Wiring::pcie_peers(const FabricPath& path) const {
-  // NCCL's default P2P level PXB: below one CPU, never through its root complex.
-  return std::none_of(path.begin(), path.end(), [&](topologies::LinkId id) {
-    return built_.fabric.node(built_.fabric.link(id).to).kind == NodeKind::kCpu;
-  });
-}
-
 Connection Wiring::connect_inside(RankId from, RankId to) {
   const Gpu source = gpu_of(from);
   const Gpu target = gpu_of(to);
   const topologies::NodeId a = node_of(source);
   const topologies::NodeId b = node_of(target);
   Connection connection;
-  if (options_.p2p) {
+  if (!options_.p2p || options_.p2p(from, to)) {
     if (const auto nvlink = built_.fabric.route(a, b, topologies::nvlink_only())) {
       connection = start(transports_.nvlink, "nvlink");
       append(connection, *nvlink);
-    } else if (const FabricPath path = host_route(a, b);
-               cluster_.hosts[source.host].peer_to_peer && pcie_peers(path)) {
+    } else if (cluster_.hosts[source.host].peer_to_peer) {
       connection = start(transports_.pcie, "pcie-p2p");
-      append(connection, path);
+      append(connection, host_route(a, b));
     }
   }
   if (connection.transport.empty()) {
@@ -111,36 +88,23 @@ Connection Wiring::connect_inside(RankId from, RankId to) {
 }
 
 Connection Wiring::connect_hosts(RankId from, RankId to, ChannelId channel) {
-  const Gpu source = gpu_of(from);
-  const Gpu target = gpu_of(to);
+  const std::size_t source = gpu_of(from).host;
+  const std::size_t target = gpu_of(to).host;
   CHECK(options_.network != Network::kNone, "rank {} and rank {} are on two hosts", from.value(),
         to.value());
-  const NetPort& out = options_.ports.at(source.host).at(channel.index());
-  const NetPort& in = options_.ports.at(target.host).at(channel.index());
+  const NetPort& out = options_.ports.at(from.index()).at(channel.index());
+  const NetPort& in = options_.ports.at(to.index()).at(channel.index());
   const bool socket = options_.network == Network::kSocket;
   Connection connection =
       socket ? start(transports_.socket, "socket")
              : start(transports_.rdma, options_.network == Network::kRoce ? "roce" : "ib");
-  const auto staged = [&](Gpu gpu, topologies::NodeId a, topologies::NodeId b, bool gdr) {
-    const FabricPath straight = host_route(a, b);
-    if (gdr && !socket && distance(straight) <= options_.gdr_level) {
-      append(connection, straight);
-      return;
-    }
-    const auto numa = static_cast<std::size_t>(built_.gpu_numa[gpu.host][gpu.local]);
-    // TCP: the kernel copies between NCCL's host buffer and its own socket buffers.
-    append(connection, through_memory(a, b, {gpu.host, numa, socket ? 2 : 1}));
-    ++connection.staged_copies;
-  };
   // The kernel's thread block copies between the GPU and the host buffer, as it does for shared
   // memory.
   CHECK(transports_.shm.channel_limit.has_value(), "shm needs a channel limit");
   connection.staging = *transports_.shm.channel_limit;
-  const topologies::NodeId out_nic = built_.nics[source.host][out.nic];
-  const topologies::NodeId in_nic = built_.nics[target.host][in.nic];
-  staged(source, node_of(source), out_nic, out.gdr);
-  append(connection, network_path(out, source.host, in, target.host));
-  staged(target, in_nic, node_of(target), in.gdr);
+  append_staged(connection, from, out, Direction::kSend);
+  append(connection, network_path(out, source, in, target));
+  append_staged(connection, to, in, Direction::kReceive);
   if (socket) {
     if (options_.socket_threads == 0) {
       append_proxy(connection, from);
@@ -151,6 +115,43 @@ Connection Wiring::connect_hosts(RankId from, RankId to, ChannelId channel) {
   connection.name = fmt::format("rank {} -> rank {} by {} over {}", from.value(), to.value(),
                                 connection.transport, out.device);
   return connection;
+}
+
+/// Between the GPU of `rank` and its NIC: straight with GPU Direct, else through host memory.
+void Wiring::append_staged(Connection& connection, RankId rank, const NetPort& port,
+                           Direction direction) {
+  const bool send = direction == Direction::kSend;
+  const bool socket = options_.network == Network::kSocket;
+  if (!socket && (send ? port.gdr_send : port.gdr_receive)) {
+    append(connection, nic_route(rank, port, direction));
+    return;
+  }
+  const Gpu gpu = gpu_of(rank);
+  const topologies::NodeId nic = built_.nics[gpu.host][port.nic];
+  const auto numa = static_cast<std::size_t>(built_.gpu_numa[gpu.host][gpu.local]);
+  // TCP: the kernel copies between NCCL's host buffer and its own socket buffers.
+  const Staging staging{gpu.host, numa, socket ? 2 : 1};
+  append(connection, send ? through_memory(node_of(gpu), nic, staging)
+                          : through_memory(nic, node_of(gpu), staging));
+  ++connection.staged_copies;
+}
+
+/// The way between a GPU and its NIC inside the host. With PXN data goes over NVLink to the
+/// relaying GPU and from its memory to the NIC.
+Wiring::FabricPath Wiring::nic_route(RankId rank, const NetPort& port, Direction direction) const {
+  const Gpu gpu = gpu_of(rank);
+  const topologies::NodeId nic = built_.nics[gpu.host][port.nic];
+  const topologies::NodeId near = node_of(port.relay ? gpu_of(*port.relay) : gpu);
+  const bool send = direction == Direction::kSend;
+  FabricPath path = send ? host_route(near, nic) : host_route(nic, near);
+  if (port.relay) {
+    const topologies::NodeId own = node_of(gpu);
+    const auto nvlink = send ? built_.fabric.route(own, near, topologies::nvlink_only())
+                             : built_.fabric.route(near, own, topologies::nvlink_only());
+    CHECK(nvlink.has_value(), "no NVLink between rank {} and its relay", rank.value());
+    path.insert(send ? path.begin() : path.end(), nvlink->begin(), nvlink->end());
+  }
+  return path;
 }
 
 Wiring::FabricPath Wiring::host_route(topologies::NodeId from, topologies::NodeId to) const {

@@ -1,18 +1,19 @@
 // Turns (rank, rank, channel) into a connection of engine links: which transport, over which links
 // of the fabric, at which cost.
 //
-// Inside a host, in NCCL's order: P2P over NVLink (direct or NVSwitch), P2P over PCIe when it stays
-// below one CPU, else shared memory in the receiver's NUMA node. Between hosts: RDMA (from GPU
-// memory with GPUDirect, else through host memory) or TCP sockets (always through host memory,
-// driven by the proxy thread of each rank or by helper threads). The capacity of an engine link is
-// the raw rate of the fabric link times the payload share of the protocol that runs over it
-// (models/params). Sockets cross the memory twice at each end, NCCL's buffer and the kernel's; the
-// CPU time of that copy is in the rate of the thread that does it.
+// Inside a host, in NCCL's order: P2P over NVLink (direct or NVSwitch) or PCIe where NCCL takes it,
+// else shared memory in the receiver's NUMA node. Between hosts: RDMA (from GPU memory with
+// GPUDirect, by way of the GPU next to the NIC with PXN, else through host memory) or TCP sockets
+// (always through host memory, driven by the proxy thread of each rank or by helper threads). The
+// capacity of an engine link is the raw rate of the fabric link times the payload share of the
+// protocol that runs over it (models/params). Sockets cross the memory twice at each end, NCCL's
+// buffer and the kernel's; the CPU time of that copy is in the rate of the thread that does it.
 //
-// Left out: PXN, NVLS multicast, acknowledgements. Source of the order and of the proxy
+// Left out: NVLS multicast, acknowledgements. Source of the order and of the proxy
 // threads: NCCL 2.18 to 2.30, src/transport.cc, src/transport/*.cc, src/proxy.cc.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -28,29 +29,26 @@ namespace busbw::transport {
 
 enum class Network { kNone, kSocket, kInfiniBand, kRoce };
 
-/// The NIC port by which a host sends and receives on a channel.
+/// The NIC port by which a rank sends and receives on a channel.
 struct NetPort {
-  std::string device;    // NCCL's name of it: "eth0", "mlx5_0"
-  std::size_t nic = 0;   // index in Machine::nics
-  std::size_t port = 0;  // of the NIC, from 0
-  bool gdr = false;      // reaches GPU memory
+  std::string device;           // NCCL's name of it: "eth0", "mlx5_0"
+  std::size_t nic = 0;          // index in Machine::nics
+  std::size_t port = 0;         // of the NIC, from 0
+  bool gdr_send = false;        // the NIC reads the GPU's memory itself
+  bool gdr_receive = false;     // and writes it
+  std::optional<RankId> relay;  // PXN: the GPU next to the NIC, reached by NVLink
 };
-
-/// How far apart a GPU and a NIC are, by NCCL's names (src/graph/topo.h): under one PCIe switch,
-/// under several, under one CPU, further.
-enum class Distance { kLoc, kPix, kPxb, kPhb, kSys };
 
 struct WiringOptions {
   params::Protocol protocol = params::Protocol::kSimple;
   Network network = Network::kNone;
-  std::vector<std::vector<NetPort>> ports;  // [host][channel]; empty on one host
+  std::vector<std::vector<NetPort>> ports;  // [rank][channel]; empty on one host
   std::int64_t mtu = 1500;                  // of the interfaces used, for sockets and RoCE
   std::int64_t path_mtu = 4096;             // InfiniBand
   std::int32_t socket_threads = 0;  // helper threads a connection; 0: the proxy thread itself
   std::int32_t sockets_per_thread = 1;
-  Distance gdr_level = Distance::kPxb;  // GPUDirect RDMA up to here (NCCL_NET_GDR_LEVEL)
-  bool p2p = true;                      // NCCL_P2P_DISABLE
-  bool shm = true;                      // NCCL_SHM_DISABLE
+  std::function<bool(RankId, RankId)> p2p;  // NCCL takes P2P inside a host; nothing: all pairs
+  bool shm = true;                          // NCCL_SHM_DISABLE
 };
 
 /// Adds engine links when a connection first needs them. Keeps references: all arguments must
@@ -77,13 +75,13 @@ class Wiring {
     std::int32_t buffers = 1;
   };
   using FabricPath = std::vector<topologies::LinkId>;
+  enum class Direction { kSend, kReceive };
 
   [[nodiscard]] Gpu gpu_of(RankId rank) const;
   [[nodiscard]] topologies::NodeId node_of(Gpu gpu) const;
   Connection connect_inside(RankId from, RankId to);
   Connection connect_hosts(RankId from, RankId to, ChannelId channel);
-  [[nodiscard]] Distance distance(const FabricPath& path) const;
-  [[nodiscard]] bool pcie_peers(const FabricPath& path) const;
+  [[nodiscard]] FabricPath nic_route(RankId rank, const NetPort& port, Direction direction) const;
   [[nodiscard]] FabricPath host_route(topologies::NodeId from, topologies::NodeId to) const;
   [[nodiscard]] FabricPath through_memory(topologies::NodeId from, topologies::NodeId to,
                                           Staging staging) const;
@@ -91,6 +89,7 @@ class Wiring {
                                         const NetPort& to, std::size_t to_host) const;
   [[nodiscard]] Connection start(const params::Transport& transport, const std::string& name) const;
   void append(Connection& connection, const FabricPath& path);
+  void append_staged(Connection& connection, RankId rank, const NetPort& port, Direction direction);
   void append_proxy(Connection& connection, RankId rank);
   void limit_sockets(Connection& connection);
   engine::LinkId engine_link(topologies::LinkId link);

@@ -25,7 +25,7 @@ struct Workload {
   std::string type = "float";  // nccl-tests' name of the element type
   Bytes element = Bytes(4);
   std::vector<Bytes> sizes;                         // S of nccl-tests, ascending
-  std::optional<collectives::Algorithm> algorithm;  // asked for; nothing: NCCL_ALGO, or the faster
+  std::optional<collectives::Algorithm> algorithm;  // asked for; nothing: as NCCL chooses
   Location where;
 };
 

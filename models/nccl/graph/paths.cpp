@@ -240,7 +240,7 @@ class Correction {
         detour(gpu_node(owner), gpu_node(gpu), net_node(net));
       const Path& way = path(NodeType::kGpu, gpu, NodeType::kNet, net);
       const bool ask = !system_.switches.reroute_below_phb || way.type < PathType::kPhb;
-      if (!ask || gdr_allowed(gpu, net, false))
+      if (!ask || gdr_allowed(system_, {gpu, net, false}, rules_))
         continue;
       const int cpu = local_cpu(system_, gpu);
       if (cpu < 0)
@@ -262,48 +262,9 @@ class Correction {
         path(NodeType::kGpu, owner, NodeType::kGpu, gpu).type > PathType::kNvl ||
         system_.node(NodeType::kGpu, owner).host != system_.node(NodeType::kGpu, gpu).host)
       return false;
-    if (system_.switches.owner_needs_gdr && !gdr_allowed(owner, net, true))
+    if (system_.switches.owner_needs_gdr && !gdr_allowed(system_, {owner, net, true}, rules_))
       return false;
     return relayed.bandwidth > own.bandwidth || own.type > worse;
-  }
-
-  bool gdr_allowed(int gpu, int net, bool read) {
-    const Gpu& info = system_.node(NodeType::kGpu, gpu).gpu;
-    if (!system_.node(NodeType::kNet, net).net.gdr || !info.gdr)
-      return false;
-    if (read && rules_.gdr_read == 0)
-      return false;
-    if (read && rules_.gdr_read < 0 && info.sm < 80) {
-      bool nvlink = system_.count(NodeType::kGpu) == 1;
-      for (int peer = 0; peer < system_.count(NodeType::kGpu); peer++) {
-        if (peer != gpu && path(NodeType::kGpu, gpu, NodeType::kGpu, peer).type == PathType::kNvl)
-          nvlink = true;
-      }
-      if (!nvlink)
-        return false;
-    }
-    PathType limit =
-        system_.switches.gdr_to_p2c && rules_.gdr_c2c ? PathType::kP2c : PathType::kPxb;
-    if (rules_.gdr_level)
-      limit = *rules_.gdr_level;
-    PathType distance = path(NodeType::kGpu, gpu, NodeType::kNet, net).type;
-    if (distance == PathType::kPxn)
-      distance = relay_distance(gpu, net);
-    if (!system_.switches.gdr_to_p2c && rules_.gdr_c2c && distance == PathType::kP2c)
-      distance = PathType::kC2c;
-    return distance <= limit;
-  }
-
-  /// Type of the part of a PXN path that starts at the relaying GPU.
-  PathType relay_distance(int gpu, int net) {
-    for (const int hop : path(NodeType::kGpu, gpu, NodeType::kNet, net).hops) {
-      const int node = system_.links[at(hop)].to;
-      const std::vector<int>& gpus = system_.all(NodeType::kGpu);
-      const auto relay = std::find(gpus.begin(), gpus.end(), node);
-      if (relay != gpus.end())
-        return system_.path(node, net_node(net)).type;
-    }
-    return PathType::kPxn;
   }
 
   System& system_;

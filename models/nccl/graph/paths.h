@@ -42,6 +42,17 @@ int local_net(const System& system, int gpu, int channel, const PathRules& rules
 /// NICs of the GPU for channels 0, 1, 2 ... until the first repeats.
 std::vector<int> channel_nets(const System& system, int gpu, const PathRules& rules);
 
+/// Indices into all(kGpu) and all(kNet); read: the NIC reads GPU memory, which sending needs.
+struct GdrQuestion {
+  int gpu = 0;
+  int net = 0;
+  bool read = false;
+};
+/// The NIC reaches the memory of the GPU, or of the one that relays for it, without the host's.
+bool gdr_allowed(const System& system, GdrQuestion question, const PathRules& rules);
+/// The GPU by which `gpu` reaches the NIC when its path is PXN, -1 otherwise.
+int relay_of(const System& system, int gpu, int net);
+
 bool p2p_allowed(const System& system, int from, int to, const PathRules& rules);
 /// The network carries more than the path between the two GPUs.
 bool net_faster(const System& system, int from, int to, const PathRules& rules);

@@ -55,7 +55,7 @@ struct Pair {
     WiringOptions options;
     options.protocol = protocol;
     options.network = network;
-    options.ports = {{{"nic", nic, 0, gdr}}, {{"nic", nic, 0, gdr}}};
+    options.ports.assign(8, {{"nic", nic, 0, gdr, gdr, std::nullopt}});
     Wiring wiring(*engine, cluster, built, data().transports, options);
     return wiring.connect(RankId(0), RankId(4), ChannelId(0));
   }

@@ -39,7 +39,7 @@ class OnTheCase : public ::testing::Test {
   WiringOptions over(Network network, std::size_t nic, const std::string& device) {
     WiringOptions options;
     options.network = network;
-    options.ports = {{{device, nic, 0, false}}, {{device, nic, 0, false}}};
+    options.ports.assign(8, {{device, nic, 0, false, false, std::nullopt}});
     return options;
   }
 
@@ -108,32 +108,51 @@ TEST_F(OnTheCase, RdmaOverTheHca) {
 TEST_F(OnTheCase, GpuDirectLeavesOutHostMemory) {
   WiringOptions options = over(Network::kInfiniBand, 1, "mlx5_0");
   const Connection staged = wire(options).connect(RankId(0), RankId(4), ChannelId(0));
-  options.ports[0][0].gdr = true;
-  options.ports[1][0].gdr = true;
+  options.ports[0][0].gdr_send = true;
+  options.ports[4][0].gdr_receive = true;
   const Connection direct = wire(options).connect(RankId(0), RankId(4), ChannelId(0));
   EXPECT_LT(direct.path.size(), staged.path.size());
   EXPECT_EQ(staged.staged_copies, 2);
   EXPECT_EQ(direct.staged_copies, 0);
+  // The way back uses the other direction of each.
+  EXPECT_EQ(wire(options).connect(RankId(4), RankId(0), ChannelId(0)).staged_copies, 2);
 }
 
-TEST_F(OnTheCase, GpuDirectReachesAsFarAsItsLevel) {
-  // GPU 0 hangs on the HCA's PCIe switch, GPU 2 on the other socket.
+TEST_F(OnTheCase, PxnGoesByTheGpuNextToTheNic) {
+  // GPU 0 hangs on the HCA's PCIe switch, GPU 2 on the other socket: by NVLink to GPU 0, then PCIe.
   WiringOptions options = over(Network::kInfiniBand, 1, "mlx5_0");
-  options.ports[0][0].gdr = true;
-  options.ports[1][0].gdr = true;
-  const auto copies = [&](Distance level, std::int32_t gpu) {
-    options.gdr_level = level;
-    return wire(options).connect(RankId(gpu), RankId(gpu + 4), ChannelId(0)).staged_copies;
+  for (std::vector<NetPort>& channels : options.ports) {
+    channels[0].gdr_send = channels[0].gdr_receive = true;
+  }
+  const auto names = [&](const Connection& connection) {
+    std::vector<std::string> path;
+    for (const engine::LinkId link : connection.path) {
+      path.push_back(engine_->name(link));
+    }
+    return path;
   };
-  EXPECT_EQ(copies(Distance::kLoc, 0), 2);
-  EXPECT_EQ(copies(Distance::kPix, 0), 0);
-  EXPECT_EQ(copies(Distance::kPhb, 2), 2);
-  EXPECT_EQ(copies(Distance::kSys, 2), 0);
+  const std::vector<std::string> near =
+      names(wire(options).connect(RankId(0), RankId(4), ChannelId(0)));
+  const std::vector<std::string> far =
+      names(wire(options).connect(RankId(2), RankId(4), ChannelId(0)));
+  options.ports[2][0].relay = RankId(0);
+  const std::vector<std::string> relayed =
+      names(wire(options).connect(RankId(2), RankId(4), ChannelId(0)));
+  ASSERT_EQ(relayed.size(), near.size() + 1);
+  EXPECT_EQ(relayed.front(), "node0/gpu2->node0/gpu0");
+  EXPECT_EQ(std::vector<std::string>(relayed.begin() + 1, relayed.end()), near);
+  EXPECT_NE(far, relayed);
+  // Receiving: the same way round.
+  options.ports[6][0].relay = RankId(4);
+  const std::vector<std::string> both =
+      names(wire(options).connect(RankId(2), RankId(6), ChannelId(0)));
+  EXPECT_EQ(both.size(), near.size() + 2);
+  EXPECT_EQ(both.back(), "node1/gpu0->node1/gpu2");
 }
 
 TEST_F(OnTheCase, WithoutP2PThroughSharedMemory) {
   WiringOptions options;
-  options.p2p = false;
+  options.p2p = [](RankId, RankId) { return false; };
   EXPECT_EQ(wire(options).connect(RankId(0), RankId(1), ChannelId(0)).transport, "shm");
   options.shm = false;
   Wiring neither = wire(options);
@@ -142,7 +161,7 @@ TEST_F(OnTheCase, WithoutP2PThroughSharedMemory) {
 
 TEST_F(OnTheCase, NicsOfDifferentNetworksCannotTalk) {
   WiringOptions options = over(Network::kSocket, 0, "eth0");
-  options.ports[1][0] = {"mlx5_0", 1, 0, false};
+  options.ports[4][0] = {"mlx5_0", 1, 0, false, false, std::nullopt};
   Wiring wiring = wire(options);
   try {
     wiring.connect(RankId(0), RankId(4), ChannelId(0));
