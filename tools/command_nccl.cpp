@@ -147,7 +147,8 @@ int nccl_env(const NcclEnvOptions& options, Console& console) {
     const bool gone = variable.until < nccl::kNewest;
     const std::string since = nccl::to_string(variable.since);
     const std::string until = gone ? nccl::to_string(variable.until) : "";
-    rows.push_back({variable.name, variable.initial, gone ? since + " to " + until : since,
+    rows.push_back({variable.name, variable.initial,
+                    gone ? fmt::format("{} to {}", since, until) : since,
                     to_string(variable.changes), variable.meaning});
     items.push(Value::object()
                    .set("name", variable.name)

@@ -117,9 +117,10 @@ void decide_mutated(Random& random) {
   input.version = versions.at(static_cast<std::size_t>(random.below(versions.size())));
   try {
     const nccl::graph::Decision decision = nccl::graph::decide(input);
-    for (const std::vector<int>& order : decision.rings.orders)
+    for (const std::vector<int>& order : decision.rings.orders) {
       require(order.size() == static_cast<std::size_t>(decision.comm.ranks),
               "a ring without all ranks", text);
+    }
     require(decision.comm.channels >= 1, "no channel", text);
   } catch (const InputError& error) {
     require(!error.problems().empty(), "an error without a problem", text);
@@ -143,9 +144,10 @@ void decide_with_graphs(Random& random) {
   input.graphs = std::move(graphs);
   try {
     const nccl::graph::Decision decision = nccl::graph::decide(input);
-    for (const std::vector<int>& order : decision.rings.orders)
+    for (const std::vector<int>& order : decision.rings.orders) {
       require(order.size() == static_cast<std::size_t>(decision.comm.ranks),
               "a ring without all ranks", text);
+    }
     input.graphs = nccl::graph::graphs_element(decision.groups.front());
     require(print_topology(nccl::graph::graphs_element(
                 nccl::graph::decide(input).groups.front())) == print_topology(*input.graphs),
