@@ -7,6 +7,13 @@ namespace busbw::nccl::graph {
 namespace {
 
 constexpr int kPciOrderBudget = 1 << 10;
+constexpr int kMostWhole = 1 << 30;
+constexpr int kAlikeShift = 32;  // keys of GPUs: bandwidth and hops are above, index below
+
+/// PCIe bandwidth (-1 or more) as part of a key, the larger one first.
+std::uint64_t pci_key(int whole_bandwidth) {
+  return static_cast<std::uint64_t>(kMostWhole - std::max(-1, whole_bandwidth)) << 16;
+}
 
 std::size_t at(int index) {
   return static_cast<std::size_t>(index);
@@ -15,29 +22,20 @@ std::size_t at(int index) {
 }  // namespace
 
 ChannelSearch::ChannelSearch(System& system, const PathRules& rules, Graph& best)
-    : system_(system), rules_(rules), best_(best), gpus_(system.count(NodeType::kGpu)) {
-  used_.assign(at(gpus_), 0);
+    : system_(system),
+      rules_(rules),
+      best_(best),
+      gpus_(system.count(NodeType::kGpu)),
+      words_(at(gpus_ + 63) / 64),
+      reservations_(system) {
   for (int gpu = 0; gpu < gpus_; gpu++) {
     const int rank = system.node(NodeType::kGpu, gpu).gpu.rank;
     if (rank >= static_cast<int>(gpu_of_rank_.size()))
       gpu_of_rank_.resize(at(rank) + 1, -1);
     gpu_of_rank_[at(rank)] = gpu;
   }
+  candidates_.resize(at(gpus_));
   look_up_facts();
-}
-
-bool ChannelSearch::Score::operator<(const Score& other) const {
-  if (net.bandwidth != other.net.bandwidth)
-    return net.bandwidth > other.net.bandwidth;
-  if (pci_bandwidth != other.pci_bandwidth)
-    return pci_bandwidth > other.pci_bandwidth;
-  if (net.hops != other.net.hops)
-    return net.hops < other.net.hops;
-  if (intra.bandwidth != other.intra.bandwidth)
-    return intra.bandwidth > other.intra.bandwidth;
-  if (intra.hops != other.intra.hops)
-    return intra.hops < other.intra.hops;
-  return distance < other.distance;
 }
 
 int ChannelSearch::run(const Graph& wanted, int budget) {
@@ -45,8 +43,11 @@ int ChannelSearch::run(const Graph& wanted, int budget) {
   now_.channels = 0;
   now_.order.assign(at(now_.most_channels * gpus_), -1);
   now_.nets.assign(at(now_.most_channels * 2), -1);
+  used_.assign(at(now_.most_channels) * words_, 0);
+  reservations_.start(wanted);
   int time = budget;
   next_channel(time);
+  links_kept_ = reservations_.finish();
   return time;
 }
 
@@ -103,13 +104,8 @@ bool ChannelSearch::may_start_at(int net, float speed) const {
 
 /// The ports of a card share one budget.
 void ChannelSearch::change_budget(int net, float change) {
-  const std::uint64_t asic = system_.node(NodeType::kNet, net).net.asic;
-  const int port = system_.node(NodeType::kNet, net).net.port;
-  for (const int node : system_.all(NodeType::kNet)) {
-    Net& other = system_.nodes[at(node)].net;
-    if (other.asic == asic && other.port == port)
-      other.bandwidth += change;
-  }
+  for (const int node : card_nets_[at(net)])
+    system_.nodes[at(node)].net.bandwidth += change;
 }
 
 void ChannelSearch::start_at_nets(int& time) {
@@ -155,12 +151,12 @@ bool ChannelSearch::start_head(int net, const std::vector<int>& nets, int& time)
         return false;
     }
   }
-  enter({reserve_from_net ? net_node(net) : -1, head, 0}, start_walk(Order::kFree), time);
+  enter({reserve_from_net ? reservations_.net(net) : -1, head, 0}, start_walk(Order::kFree), time);
   return true;
 }
 
 void ChannelSearch::start_gpus_of(int net, int& time) {
-  const int node = net_node(net);
+  const int node = reservations_.net(net);
   const bool owner_first = system_.switches.owner_first;
   if (now_.channels > 0 && (now_.same_channels || !owner_first)) {
     enter({node, replayed_gpu(0), 0}, start_walk(Order::kReplay), time);
@@ -189,44 +185,33 @@ void ChannelSearch::start_gpus_of(int net, int& time) {
 
 /// Before 2.27.6: the GPUs with the best bandwidth and, among them, the fewest hops.
 void ChannelSearch::start_near_gpus(int net, int& time) {
-  const int node = net_node(net);
-  float best = 0;
-  std::size_t hops = static_cast<std::size_t>(-1);
-  for (int gpu = 0; gpu < gpus_; gpu++) {
-    const Path& path = system_.path(node, gpu_node(gpu));
-    if (path.bandwidth > best) {
-      best = path.bandwidth;
-      hops = path.hops.size();
-    } else if (path.bandwidth == best && !path.hops.empty() && path.hops.size() < hops) {
-      hops = path.hops.size();
-    }
-  }
-  if (best < static_cast<float>(static_cast<int>(now_.bw_inter)))
+  const int node = reservations_.net(net);
+  const Nearest& nearest = nearest_gpus(net);
+  if (nearest.bandwidth < static_cast<float>(static_cast<int>(now_.bw_inter)))
     return;
   const bool rotate = system_.switches.nvswitch_neighbours;
   // 2.18 prefers GPUs whose PCIe link is not used up, in a first round.
   for (int round = 0; round < (rotate ? 1 : 2); round++) {
     for (int i = 0; i < gpus_; i++) {
       const int gpu = rotate ? (now_.channels + i) % gpus_ : i;
-      const Path& path = system_.path(node, gpu_node(gpu));
-      if (path.bandwidth != best || path.hops.size() != hops)
-        continue;
-      if (rotate || (pci_bandwidth(gpu) > 0 ? 0 : 1) == round)
+      if (nearest.gpus[at(gpu)] && (rotate || (pci_used_up(gpu) ? 1 : 0) == round))
         enter({node, gpu, 0}, start_walk(Order::kFree), time);
     }
   }
 }
 
 void ChannelSearch::enter(const Step& step, const Walk& walk, int& time) {
-  const int node = gpu_node(step.gpu);
-  if (step.from >= 0 && !reserve(step.from, node, 1))
+  const int to = Reservations::gpu(step.gpu);
+  if (step.from >= 0 && !(step.looked ? reservations_.take_looked(step.from, to)
+                                      : reservations_.take(step.from, to, Share::kWhole)))
     return;
-  const std::uint64_t bit = std::uint64_t{1} << now_.channels;
-  used_[at(step.gpu)] ^= bit;
+  const std::uint64_t bit = std::uint64_t{1} << (step.gpu % 64);
+  std::uint64_t& word = used_[at(now_.channels) * words_ + at(step.gpu) / 64];
+  word |= bit;
   visit(step, walk, time);
-  used_[at(step.gpu)] ^= bit;
+  word &= ~bit;
   if (step.from >= 0)
-    release(step.from, node, 1);
+    reservations_.give_back(step.from, to, Share::kWhole);
 }
 
 void ChannelSearch::visit(const Step& step, const Walk& walk, int& time) {
@@ -255,8 +240,10 @@ void ChannelSearch::visit(const Step& step, const Walk& walk, int& time) {
 
 void ChannelSearch::complete(int& time) {
   now_.channels++;
+  now_.hops = reservations_.hops();
   if (better()) {
     best_ = now_;
+    improvements_++;
     if (now_.channels == now_.most_channels)
       time = -1;
   }
@@ -288,19 +275,13 @@ bool ChannelSearch::better() const {
 }
 
 bool ChannelSearch::may_return_to(int net, int position) const {
-  const Net& end = system_.node(NodeType::kNet, net).net;
   const int start_node = now_.net(now_.channels, 0);
-  const Net& start = system_.nodes[at(start_node)].net;
+  const std::size_t pair = at(net_of_node_[at(start_node)] * system_.count(NodeType::kNet) + net);
   const int node = net_node(net);
   const bool ring = now_.pattern == Pattern::kRing;
   const bool odd = (now_.channels & 1) != 0;
-  if (now_.pattern == Pattern::kTree && node != start_node)
+  if ((now_.pattern == Pattern::kTree && node != start_node) || !same_plane_[pair])
     return false;
-  if (end.plane >= 0 && start.plane >= 0 && end.plane != start.plane)
-    return false;
-  const bool same_card = end.rail >= 0 && start.rail >= 0
-                             ? end.rail == start.rail
-                             : end.asic == start.asic && end.port == start.port;
   if (system_.switches.cross_nic_pairs && ring && now_.cross_nic == 2) {
     if (odd && node != now_.net(now_.channels - 1, 0))
       return false;
@@ -308,7 +289,7 @@ bool ChannelSearch::may_return_to(int net, int position) const {
     if (!system_.switches.cross_nic_pairs && system_.switches.cross_nic_rules && ring && odd &&
         now_.cross_nic != 0 && node != now_.net(now_.channels - 1, 0))
       return false;
-    if (now_.cross_nic == 0 && !same_card)
+    if (now_.cross_nic == 0 && !same_card_[pair])
       return false;
   }
   return now_.pattern != Pattern::kBalancedTree || position == 0 ||
@@ -316,29 +297,24 @@ bool ChannelSearch::may_return_to(int net, int position) const {
 }
 
 void ChannelSearch::return_to_net(const Step& step, const Walk& walk, int& time) {
-  const float whole = now_.bw_inter;
   const bool balanced = now_.pattern == Pattern::kBalancedTree;
   // A balanced tree puts half of the traffic on each of its first two GPUs.
-  const float share = balanced ? whole / 2 : whole;
+  const Share share = balanced ? Share::kHalf : Share::kWhole;
   const Walk rest{balanced && step.position == 0 ? 1 : -1, walk.back_to_first, walk.order};
+  const int from = Reservations::gpu(step.gpu);
   for (const int net : nets_for(step.gpu)) {
-    if (!may_return_to(net, step.position))
-      continue;
-    now_.bw_inter = share;
-    const bool fits = reserve(gpu_node(step.gpu), net_node(net), 1);
-    now_.bw_inter = whole;
-    if (!fits)
+    const int to = reservations_.net(net);
+    if (!may_return_to(net, step.position) || !reservations_.take(from, to, share))
       continue;
     now_.nets[at(now_.channels * 2 + 1)] = net_node(net);
     visit(step, rest, time);
-    now_.bw_inter = share;
-    release(gpu_node(step.gpu), net_node(net), 1);
-    now_.bw_inter = whole;
+    reservations_.give_back(from, to, share);
   }
 }
 
 void ChannelSearch::next_gpus(const Step& step, const Walk& walk, int& time) {
   const std::size_t first = stack_.size();
+  bool looked = false;
   if (walk.order == Order::kPci) {
     stack_.push_back(step.position + 1);
   } else if (walk.order == Order::kReplay) {
@@ -350,49 +326,51 @@ void ChannelSearch::next_gpus(const Step& step, const Walk& walk, int& time) {
                          : walk.back_to_net == step.position + 1 ? 1
                                                                  : -1;
     push_candidates(step, sort_net);
+    looked = true;
   }
   const std::size_t last = stack_.size();
   for (std::size_t i = first; i < last; i++)
-    enter({gpu_node(step.gpu), stack_[i], step.position + 1}, walk, time);
+    enter({Reservations::gpu(step.gpu), stack_[i], step.position + 1, looked}, walk, time);
   stack_.resize(first);
 }
 
 void ChannelSearch::return_to_first(const Step& step, const Walk& walk, int& time) {
   const int first = gpu_of_rank_[at(now_.rank(now_.channels, 0))];
-  if (!reserve(gpu_node(step.gpu), gpu_node(first), 1))
+  const int to = Reservations::gpu(first);
+  if (!reservations_.take(Reservations::gpu(step.gpu), to, Share::kWhole))
     return;
   visit({-1, first, step.position + 1}, {walk.back_to_net, -1, walk.order}, time);
-  release(gpu_node(step.gpu), gpu_node(first), 1);
+  reservations_.give_back(Reservations::gpu(step.gpu), to, Share::kWhole);
 }
 
 void ChannelSearch::try_nvls(int head, int& time) {
-  const int nvs = system_.node_of(NodeType::kNvs, 0);
-  const auto share = [&](int gpu) { return gpu == head ? 2.0F : 1.0F; };
+  const int nvs = reservations_.nvswitch();
+  const auto share = [&](int gpu) { return gpu == head ? Share::kDouble : Share::kWhole; };
   int down = 0;
-  while (down < gpus_ && reserve(nvs, gpu_node(down), share(down)))
+  while (down < gpus_ && reservations_.take(nvs, Reservations::gpu(down), share(down)))
     down++;
   if (down == gpus_) {
     int up = 0;
-    while (up < gpus_ && reserve(gpu_node(up), nvs, share(up)))
+    while (up < gpus_ && reservations_.take(Reservations::gpu(up), nvs, share(up)))
       up++;
     if (up == gpus_)
       visit({-1, head, gpus_}, {}, time);
     while (up-- > 0)
-      release(gpu_node(up), nvs, share(up));
+      reservations_.give_back(Reservations::gpu(up), nvs, share(up));
   }
   while (down-- > 0)
-    release(nvs, gpu_node(down), share(down));
+    reservations_.give_back(nvs, Reservations::gpu(down), share(down));
 }
 
 /// The head exchanges an equal part of the data with every GPU, itself included.
 void ChannelSearch::try_collnet_direct(int head, int& time) {
-  const float share = 1.0F / static_cast<float>(gpus_ - 1);
+  const int center = Reservations::gpu(head);
   int out = 0;
-  while (out < gpus_ && reserve(gpu_node(head), gpu_node(out), share))
+  while (out < gpus_ && reservations_.take(center, Reservations::gpu(out), Share::kPart))
     out++;
   if (out == gpus_) {
     int in = 0;
-    while (in < gpus_ && reserve(gpu_node(in), gpu_node(head), share))
+    while (in < gpus_ && reservations_.take(Reservations::gpu(in), center, Share::kPart))
       in++;
     if (in == gpus_) {
       int position = 1;
@@ -404,46 +382,49 @@ void ChannelSearch::try_collnet_direct(int head, int& time) {
       visit({-1, head, gpus_}, {}, time);
     }
     while (in-- > 0)
-      release(gpu_node(in), gpu_node(head), share);
+      reservations_.give_back(Reservations::gpu(in), center, Share::kPart);
   }
   while (out-- > 0)
-    release(gpu_node(head), gpu_node(out), share);
+    reservations_.give_back(center, Reservations::gpu(out), Share::kPart);
 }
 
 void ChannelSearch::push_candidates(const Step& step, int sort_net) {
-  const std::uint64_t bit = std::uint64_t{1} << now_.channels;
-  scores_.clear();
+  const std::uint64_t* keys = &gpu_keys_[at(step.gpu * gpus_)];
+  const std::uint64_t* net_keys =
+      sort_net == 0 ? nullptr
+                    : &net_keys_[at(net_of_node_[at(now_.net(now_.channels, 0))] * gpus_)];
+  const std::uint64_t* used = &used_[at(now_.channels) * words_];
+  std::size_t count = 0;
   bool alike = true;
-  for (int i = 1; i < gpus_; i++) {
-    const int gpu = (step.gpu + i) % gpus_;
-    const PairFacts& pair = gpu_pairs_[at(step.gpu * gpus_ + gpu)];
-    if (pair.hops == 0 || (used_[at(gpu)] & bit) != 0)
+  std::uint64_t first_key = 0;
+  for (int gpu = 0; gpu < gpus_; gpu++) {
+    const std::uint64_t key = keys[gpu];
+    if (key == 0 || (used[gpu / 64] >> (gpu % 64) & 1) != 0)
       continue;
-    Score score;
-    score.gpu = gpu;
-    score.distance = i;
-    score.intra = pair;
-    if (sort_net != 0) {
-      const Path& from_net = system_.path(now_.net(now_.channels, 0), gpu_node(gpu));
-      score.net = {static_cast<int>(from_net.hops.size()), static_cast<int>(from_net.bandwidth)};
-      score.pci_bandwidth = static_cast<int>(pci_bandwidth(gpu));
-    }
-    scores_.push_back(score);
-    alike = alike && pair.bandwidth == scores_.front().intra.bandwidth &&
-            pair.hops == scores_.front().intra.hops;
+    first_key = first_key == 0 ? key : first_key;
+    alike = alike && (key ^ first_key) >> kAlikeShift == 0;
+    // Those that cannot be entered cost no step, so they need not be tried.
+    if (!reservations_.may_take(Reservations::gpu(step.gpu), Reservations::gpu(gpu)))
+      continue;
+    Candidate candidate{0, key};
+    if (net_keys != nullptr)
+      candidate.net = net_keys[gpu] + pci_key(whole_pci_bandwidth(gpu));
+    // Few candidates, already nearly sorted: each is moved to its place.
+    std::size_t place = count++;
+    for (; place > 0 && candidate < candidates_[place - 1]; place--)
+      candidates_[place] = candidates_[place - 1];
+    candidates_[place] = candidate;
   }
-  std::sort(scores_.begin(), scores_.end());
   if (sort_net == -1 && alike)
-    std::reverse(scores_.begin(), scores_.end());
-  for (const Score& score : scores_)
-    stack_.push_back(score.gpu);
+    std::reverse(candidates_.begin(), candidates_.begin() + static_cast<std::ptrdiff_t>(count));
+  for (std::size_t i = 0; i < count; i++)
+    stack_.push_back(static_cast<int>(candidates_[i].gpu & 0xffff));
 }
 
 /// With an NVSwitch all GPUs are alike, so only the neighbours in index order are tried.
 void ChannelSearch::push_neighbours(const Step& step) {
-  const std::uint64_t bit = std::uint64_t{1} << now_.channels;
   const auto push = [&](int gpu) {
-    if ((used_[at(gpu)] & bit) == 0 && gpu_pairs_[at(step.gpu * gpus_ + gpu)].hops > 0)
+    if (!used(gpu) && gpu_keys_[at(step.gpu * gpus_ + gpu)] != 0)
       stack_.push_back(gpu);
   };
   const int before = (step.gpu - 1 + gpus_) % gpus_;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "models/nccl/graph/reservations.h"
 #include "models/nccl/graph/search.h"
 
 namespace busbw::nccl::graph {
@@ -17,6 +18,10 @@ class ChannelSearch {
   /// Runs one try with the settings of `wanted`. Returns what is left of the budget: 0 when it ran
   /// out, -1 when the best possible number of channels was found.
   int run(const Graph& wanted, int budget);
+  /// Whether the last try left every link as it was before; only the first ones round some.
+  [[nodiscard]] bool links_kept() const { return links_kept_; }
+  /// How often `best` was improved.
+  [[nodiscard]] int improvements() const { return improvements_; }
 
  private:
   enum class Order : std::uint8_t { kFree, kPci, kReplay };
@@ -26,11 +31,13 @@ class ChannelSearch {
     int back_to_first = -1;
     Order order = Order::kFree;
   };
-  /// Entering a GPU (index) from a node (-1: from nowhere) as the position-th of the channel.
+  /// Entering a GPU (index) from a place of Reservations (-1: from nowhere) as the position-th of
+  /// the channel.
   struct Step {
     int from = -1;
     int gpu = 0;
     int position = 0;
+    bool looked = false;  // at the links of the way, right before
   };
 
   void next_channel(int& time);
@@ -60,67 +67,63 @@ class ChannelSearch {
   /// net_list() and the GPUs next to a NIC, kept: paths do not change during a search.
   const std::vector<int>& nets_for(int gpu);
   const std::vector<int>& gpus_near(int net);
-  [[nodiscard]] float pci_bandwidth(int gpu) const;
+  /// Before 2.27.6: whether a GPU is as near to the NIC as any, and the bandwidth of these.
+  struct Nearest {
+    float bandwidth = 0;
+    std::vector<bool> gpus;
+  };
+  const Nearest& nearest_gpus(int net);
+  [[nodiscard]] int whole_pci_bandwidth(int gpu) const;
+  [[nodiscard]] bool used(int gpu) const {
+    const std::uint64_t word = used_[static_cast<std::size_t>(now_.channels) * words_ +
+                                     static_cast<std::size_t>(gpu) / 64];
+    return (word >> (gpu % 64) & 1) != 0;
+  }
+  [[nodiscard]] bool pci_used_up(int gpu) const;
   [[nodiscard]] bool better() const;
   [[nodiscard]] int gpu_node(int gpu) const { return system_.node_of(NodeType::kGpu, gpu); }
   [[nodiscard]] int net_node(int net) const { return system_.node_of(NodeType::kNet, net); }
 
-  /// Takes `multiple` times the speed along the path; false, and nothing taken, when a link has too
-  /// little or the path is of a farther type than allowed (asked only when `multiple` is 1).
-  bool reserve(int from, int to, float multiple);
-  void release(int from, int to, float multiple);
-  /// The hops of all paths taken, cut to whole ones at every step, as NCCL counts them.
-  void count_hops(float more);
-  /// Links that had room; all of them when there is room everywhere.
-  struct Ends {
-    int from = 0;
-    int to = 0;
-  };
-  std::size_t take(const Ends& ends, std::size_t hops, float bandwidth);
-
-  /// What never changes during a search, looked up once.
-  struct LinkFacts {
-    int reverse = -1;
-    bool pci = false;
-    bool enters_old_gpu = false;    // sm below 80: reading from a NIC costs the way back too
-    bool enters_power_cpu = false;  // NVLink into a POWER CPU
-  };
-  struct PairFacts {
-    int hops = 0;
-    int bandwidth = 0;  // whole GB/s
-  };
   struct PciLinks {
     int up = -1;
     int down = -1;
   };
-  /// Sort keys of a candidate for the next GPU; bandwidths count as whole GB/s.
-  struct Score {
-    int gpu = 0;
-    int distance = 0;  // in index order from the present GPU
-    PairFacts intra;
-    PairFacts net;
-    int pci_bandwidth = 0;
-    bool operator<(const Score& other) const;
+  /// A candidate for the next GPU; the smaller one is tried first. Bandwidths count as whole GB/s.
+  /// From the highest bits: `net` holds the NIC's bandwidth, that of PCIe, the NIC's hops; `gpu`
+  /// the bandwidth and hops between the GPUs, the distance in index order, the GPU's index.
+  struct Candidate {
+    std::uint64_t net = 0;
+    std::uint64_t gpu = 0;
+    bool operator<(const Candidate& other) const {
+      return net != other.net ? net < other.net : gpu < other.gpu;
+    }
   };
   void look_up_facts();
-  [[nodiscard]] bool crosses_intel(int from, int to) const;
+  void look_up_keys();
 
   System& system_;
   const PathRules& rules_;
   Graph& best_;
   Graph now_;
   int gpus_;
-  std::vector<std::uint64_t> used_;                         // per GPU, a bit per channel
+  std::size_t words_;                                       // of 64 bits a set of GPUs has
+  std::vector<std::uint64_t> used_;                         // [channel][word], GPUs in it
   std::vector<std::optional<std::vector<int>>> net_lists_;  // [type][gpu + 1]
   std::vector<std::optional<std::vector<int>>> near_gpus_;  // [net]
   std::vector<int> gpu_of_rank_;                            // rank within the node -> GPU index
-  std::vector<int> gpu_of_node_;                            // node -> GPU index, -1
-  std::vector<LinkFacts> link_facts_;
-  std::vector<PairFacts> gpu_pairs_;  // [from][to]
-  std::vector<PciLinks> pci_links_;   // per GPU
-  std::vector<bool> intel_;           // [target slot][GPU]
-  std::vector<int> stack_;            // candidates of all levels of the recursion
-  std::vector<Score> scores_;
+  std::vector<int> net_of_node_;                            // node -> NET index, -1
+  std::vector<std::optional<Nearest>> nearest_gpus_;        // [net]
+  std::vector<std::vector<int>> card_nets_;  // [net], nodes with the same card and port
+  std::vector<bool> same_card_;              // [net][net]: rings may come back there
+  std::vector<bool> same_plane_;             // [net][net]
+  std::vector<std::uint64_t> gpu_keys_;      // [from][to], part of Candidate; 0: no path
+  std::vector<std::uint64_t> net_keys_;      // [net][gpu], without PCIe
+  std::vector<PciLinks> pci_links_;          // per GPU
+  std::vector<int> stack_;                   // candidates of all levels of the recursion
+  std::vector<Candidate> candidates_;
+  Reservations reservations_;
+  bool links_kept_ = true;
+  int improvements_ = 0;
 };
 
 }  // namespace busbw::nccl::graph

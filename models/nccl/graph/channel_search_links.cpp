@@ -1,74 +1,102 @@
-// The part of the search that looks things up and takes bandwidth from links.
+// What the search looks up once: paths, NICs and GPUs near one another, sort keys.
 #include <algorithm>
-#include <cmath>
 
 #include "models/nccl/graph/channel_search.h"
+#include "sim/core/check.h"
 
 namespace busbw::nccl::graph {
 namespace {
+
+constexpr int kMostKey = 0xffff;  // keys of candidates have 16 bits a part
 
 std::size_t at(int index) {
   return static_cast<std::size_t>(index);
 }
 
-bool is_tree(Pattern pattern) {
-  return pattern == Pattern::kBalancedTree || pattern == Pattern::kSplitTree ||
-         pattern == Pattern::kTree;
-}
+/// Number of each bandwidth among the distinct ones, the largest is 0.
+class Ranking {
+ public:
+  void add(float bandwidth) { distinct_.push_back(whole(bandwidth)); }
+  void sort() {
+    std::sort(distinct_.rbegin(), distinct_.rend());
+    distinct_.erase(std::unique(distinct_.begin(), distinct_.end()), distinct_.end());
+    CHECK(distinct_.size() <= kMostKey, "{} bandwidths", distinct_.size());
+  }
+  [[nodiscard]] std::uint64_t rank(float bandwidth) const {
+    return static_cast<std::uint64_t>(
+        std::lower_bound(distinct_.begin(), distinct_.end(), whole(bandwidth), std::greater<>()) -
+        distinct_.begin());
+  }
 
-/// Difference rounded to three decimals, in single precision.
-float minus_rounded(float bandwidth, float taken) {
-  const double thousandths = static_cast<double>(bandwidth - taken) * 1000.0;
-  const double whole = std::trunc(thousandths + (thousandths < 0 ? -0.5 : 0.5));
-  return static_cast<float>(whole / 1000.0);
-}
+ private:
+  std::vector<int> distinct_;
+};
 
 }  // namespace
 
 void ChannelSearch::look_up_facts() {
-  gpu_of_node_.assign(system_.nodes.size(), -1);
-  for (int gpu = 0; gpu < gpus_; gpu++)
-    gpu_of_node_[at(gpu_node(gpu))] = gpu;
-  for (std::size_t l = 0; l < system_.links.size(); l++) {
-    const Link& link = system_.links[l];
-    const Node& there = system_.nodes[at(link.to)];
-    LinkFacts facts;
-    facts.reverse = system_.reverse(static_cast<int>(l));
-    facts.pci = link.kind == LinkKind::kPci;
-    facts.enters_old_gpu = there.type == system_.device_type() && there.gpu.sm < 80;
-    facts.enters_power_cpu = there.type == NodeType::kCpu && there.cpu.arch == CpuArch::kPower &&
-                             link.kind == LinkKind::kNvl;
-    link_facts_.push_back(facts);
-  }
   for (int gpu = 0; gpu < gpus_; gpu++) {
-    for (int other = 0; other < gpus_; other++) {
-      const Path& path = system_.path(gpu_node(gpu), gpu_node(other));
-      gpu_pairs_.push_back({static_cast<int>(path.hops.size()), static_cast<int>(path.bandwidth)});
-    }
     PciLinks pci;
     for (const int l : system_.nodes[at(system_.node(NodeType::kGpu, gpu).gpu.device)].links) {
-      if (pci.up < 0 && link_facts_[at(l)].pci)
-        pci = {l, link_facts_[at(l)].reverse};
+      if (pci.up < 0 && system_.links[at(l)].kind == LinkKind::kPci)
+        pci = {l, system_.reverse(l)};
     }
     pci_links_.push_back(pci);
   }
-  intel_.assign(system_.paths.size() * at(gpus_), false);
-  for (std::size_t node = 0; node < system_.nodes.size(); node++) {
-    const int slot = system_.target_slot[node];
-    for (int gpu = 0; gpu < gpus_ && slot >= 0; gpu++)
-      intel_[at(slot * gpus_ + gpu)] = crosses_intel(gpu_node(gpu), static_cast<int>(node));
+  net_of_node_.assign(system_.nodes.size(), -1);
+  for (int net = 0; net < system_.count(NodeType::kNet); net++)
+    net_of_node_[at(net_node(net))] = net;
+  for (const int a : system_.all(NodeType::kNet)) {
+    const Net& start = system_.nodes[at(a)].net;
+    std::vector<int> card;
+    for (const int b : system_.all(NodeType::kNet)) {
+      const Net& end = system_.nodes[at(b)].net;
+      const bool same = end.asic == start.asic && end.port == start.port;
+      if (same)
+        card.push_back(b);
+      same_plane_.push_back(end.plane < 0 || start.plane < 0 || end.plane == start.plane);
+      same_card_.push_back(end.rail >= 0 && start.rail >= 0 ? end.rail == start.rail : same);
+    }
+    card_nets_.push_back(std::move(card));
   }
+  look_up_keys();
 }
 
-bool ChannelSearch::crosses_intel(int from, int to) const {
-  const Path& path = system_.path(from, to);
-  if (path.type != PathType::kPhb)
-    return false;
-  return std::any_of(path.hops.begin(), path.hops.end(), [&](int l) {
-    const Node& node = system_.nodes[at(system_.links[at(l)].to)];
-    return node.type == NodeType::kCpu && node.cpu.arch == CpuArch::kX86 &&
-           node.cpu.vendor == CpuVendor::kIntel;
-  });
+void ChannelSearch::look_up_keys() {
+  CHECK(gpus_ <= kMostKey, "{} GPUs in a node", gpus_);
+  const int nets = system_.count(NodeType::kNet);
+  const auto to_gpu = [&](int from, int gpu) -> const Path& {
+    const Path& path = system_.path(from, gpu_node(gpu));
+    CHECK(path.hops.size() <= kMostKey, "a path of {} hops", path.hops.size());
+    return path;
+  };
+  Ranking pairs;
+  Ranking from_nets;
+  for (int gpu = 0; gpu < gpus_; gpu++) {
+    for (int from = 0; from < gpus_; from++)
+      pairs.add(to_gpu(gpu_node(from), gpu).bandwidth);
+    for (int net = 0; net < nets; net++)
+      from_nets.add(to_gpu(net_node(net), gpu).bandwidth);
+  }
+  pairs.sort();
+  from_nets.sort();
+  for (int from = 0; from < gpus_; from++) {
+    for (int gpu = 0; gpu < gpus_; gpu++) {
+      const Path& path = to_gpu(gpu_node(from), gpu);
+      const auto distance = static_cast<std::uint64_t>((gpu - from + gpus_) % gpus_);
+      gpu_keys_.push_back(gpu == from || path.hops.empty()
+                              ? 0
+                              : pairs.rank(path.bandwidth) << 48 |
+                                    std::uint64_t{path.hops.size()} << 32 | distance << 16 |
+                                    static_cast<std::uint64_t>(gpu));
+    }
+  }
+  for (int net = 0; net < nets; net++) {
+    for (int gpu = 0; gpu < gpus_; gpu++) {
+      const Path& path = to_gpu(net_node(net), gpu);
+      net_keys_.push_back(from_nets.rank(path.bandwidth) << 48 | std::uint64_t{path.hops.size()});
+    }
+  }
 }
 
 const std::vector<int>& ChannelSearch::nets_for(int gpu) {
@@ -88,77 +116,42 @@ const std::vector<int>& ChannelSearch::gpus_near(int net) {
   return *list;
 }
 
-float ChannelSearch::pci_bandwidth(int gpu) const {
+const ChannelSearch::Nearest& ChannelSearch::nearest_gpus(int net) {
+  nearest_gpus_.resize(at(system_.count(NodeType::kNet)));
+  auto& known = nearest_gpus_[at(net)];
+  if (known)
+    return *known;
+  Nearest nearest;
+  std::size_t hops = static_cast<std::size_t>(-1);
+  for (int gpu = 0; gpu < gpus_; gpu++) {
+    const Path& path = system_.path(net_node(net), gpu_node(gpu));
+    if (path.bandwidth > nearest.bandwidth) {
+      nearest.bandwidth = path.bandwidth;
+      hops = path.hops.size();
+    } else if (path.bandwidth == nearest.bandwidth && !path.hops.empty() &&
+               path.hops.size() < hops) {
+      hops = path.hops.size();
+    }
+  }
+  for (int gpu = 0; gpu < gpus_; gpu++) {
+    const Path& path = system_.path(net_node(net), gpu_node(gpu));
+    nearest.gpus.push_back(path.bandwidth == nearest.bandwidth && path.hops.size() == hops);
+  }
+  known = std::move(nearest);
+  return *known;
+}
+
+int ChannelSearch::whole_pci_bandwidth(int gpu) const {
   const PciLinks& pci = pci_links_[at(gpu)];
   if (pci.up < 0)
     return -1;
-  const float up = system_.links[at(pci.up)].bandwidth;
-  return pci.down < 0 ? up : std::min(up, system_.links[at(pci.down)].bandwidth);
+  return reservations_.whole_left(pci.up, pci.down < 0 ? pci.up : pci.down);
 }
 
-bool ChannelSearch::reserve(int from, int to, float multiple) {
-  const auto inside = [&](int node) {
-    const NodeType type = system_.nodes[at(node)].type;
-    return type == NodeType::kGpu || type == NodeType::kNvs;
-  };
-  const bool intra = inside(from) && inside(to);
-  const Path& path = system_.path(from, to);
-  const PathType limit = intra ? now_.type_intra : now_.type_inter;
-  const bool always_free = !system_.switches.nvswitch_neighbours && path.hops.empty();
-  if (path.type == PathType::kDis && !always_free)
-    return false;
-  if (multiple == 1 && !always_free &&
-      (path.type > limit || (is_tree(now_.pattern) && system_.path(to, from).type > limit)))
-    return false;
-  const float bandwidth = (intra ? now_.bw_intra : now_.bw_inter) * multiple;
-  const std::size_t taken = take({from, to}, path.hops.size(), bandwidth);
-  if (taken < path.hops.size()) {
-    take({from, to}, taken, -bandwidth);
-    return false;
-  }
-  count_hops(multiple * static_cast<float>(path.hops.size()));
-  return true;
-}
-
-void ChannelSearch::count_hops(float more) {
-  now_.hops = static_cast<int>(static_cast<float>(now_.hops) + more);
-}
-
-void ChannelSearch::release(int from, int to, float multiple) {
-  const auto inside = [&](int node) {
-    const NodeType type = system_.nodes[at(node)].type;
-    return type == NodeType::kGpu || type == NodeType::kNvs;
-  };
-  const float speed = inside(from) && inside(to) ? now_.bw_intra : now_.bw_inter;
-  const Path& path = system_.path(from, to);
-  take({from, to}, path.hops.size(), -speed * multiple);
-  count_hops(-multiple * static_cast<float>(path.hops.size()));
-}
-
-std::size_t ChannelSearch::take(const Ends& ends, std::size_t hops, float bandwidth) {
-  const Path& path = system_.path(ends.from, ends.to);
-  const int gpu = gpu_of_node_[at(ends.from)];
-  float pci = bandwidth;
-  // GPU to GPU through an Intel root complex costs more.
-  if (gpu >= 0 && intel_[at(system_.target_slot[at(ends.to)] * gpus_ + gpu)])
-    pci = bandwidth * 6 / 5;
-  for (std::size_t i = 0; i < hops; i++) {
-    Link& link = system_.links[at(path.hops[i])];
-    const LinkFacts& facts = link_facts_[at(path.hops[i])];
-    const float forward = facts.pci ? pci : bandwidth;
-    float back = 0;
-    if (facts.enters_old_gpu && gpu < 0)
-      back += forward / 8;
-    if (facts.enters_power_cpu)
-      back += forward;
-    Link* reverse = back == 0 ? nullptr : &system_.links[at(facts.reverse)];
-    if (link.bandwidth < forward || (reverse != nullptr && reverse->bandwidth < back))
-      return i;
-    link.bandwidth = minus_rounded(link.bandwidth, forward);
-    if (reverse != nullptr)
-      reverse->bandwidth = minus_rounded(reverse->bandwidth, back);
-  }
-  return hops;
+bool ChannelSearch::pci_used_up(int gpu) const {
+  const PciLinks& pci = pci_links_[at(gpu)];
+  return pci.up < 0 || reservations_.left(pci.up) <= 0 ||
+         (pci.down >= 0 && reservations_.left(pci.down) <= 0);
 }
 
 }  // namespace busbw::nccl::graph

@@ -13,6 +13,7 @@ namespace {
 constexpr float kGrowAbove = 45.0F;   // GB/s per ring channel
 constexpr int kP2pChannelSpeed = 14;  // GB/s a p2p channel carries over the network
 constexpr long long kUnset = -2;
+constexpr long long kMostWanted = 1 << 20;  // ours: larger numbers count as this one
 
 std::size_t at(int index) {
   return static_cast<std::size_t>(index);
@@ -20,9 +21,13 @@ std::size_t at(int index) {
 
 int power_of_two_up(int value) {
   int power = 1;
-  while (power < value)
+  while (power < value && power < (1 << 30))
     power *= 2;
   return power;
+}
+
+int rounded_up(int value, int divisor) {
+  return static_cast<int>((static_cast<std::int64_t>(value) + divisor - 1) / divisor);
 }
 
 int most_channels(Version version) {
@@ -119,7 +124,7 @@ class Counter {
     return wanted <= 0 ? most : std::min(most, wanted);
   }
   [[nodiscard]] long long least_ctas() const {
-    return std::max<long long>(1, numeric(environment_, "NCCL_MIN_CTAS", 1));
+    return std::clamp<long long>(numeric(environment_, "NCCL_MIN_CTAS", 1), 1, kMostWanted);
   }
 
   [[nodiscard]] int nvls_channels() const {
@@ -150,7 +155,8 @@ class Counter {
   void count_p2p() {
     const int most = most_channels(switches_.version);
     const auto upper = numeric(environment_, "NCCL_MAX_P2P_NCHANNELS", most);
-    const auto lower = numeric(environment_, "NCCL_MIN_P2P_NCHANNELS", 1);
+    const auto lower =
+        std::min<long long>(numeric(environment_, "NCCL_MIN_P2P_NCHANNELS", 1), kMostWanted);
     int channels =
         static_cast<int>(std::max<long long>(lower, std::min<long long>(comm_.channels, upper)));
     comm_.p2p_channels = channels;
@@ -184,8 +190,7 @@ class Counter {
       const bool nvlink = path.type == PathType::kNvl ||
                           (path.type == PathType::kNvb && switches_.nvb_peers_by_links);
       const float one = nvlink_bandwidth(system.node(NodeType::kGpu, gpu).gpu.sm, switches_);
-      fewest =
-          std::min(fewest, nvlink ? 2 * std::max(1, static_cast<int>(path.bandwidth / one)) : 2);
+      fewest = std::min(fewest, nvlink ? 2 * std::max(1, whole(path.bandwidth / one)) : 2);
     }
     if (system.count(NodeType::kGpu) < comm_.ranks)
       fewest = std::min(fewest, to_remote_peers(system, gpu));
@@ -211,9 +216,9 @@ class Counter {
       if (sum >= enough)
         break;
     }
-    const auto speed =
-        static_cast<int>(numeric(environment_, "NCCL_P2P_PER_CHANNEL_NET_BW", kP2pChannelSpeed));
-    return std::max(nics, speed <= 0 ? 1 : (static_cast<int>(sum) + speed - 1) / speed);
+    const auto speed = static_cast<int>(std::clamp<long long>(
+        numeric(environment_, "NCCL_P2P_PER_CHANNEL_NET_BW", kP2pChannelSpeed), 0, kMostWanted));
+    return std::max(nics, speed <= 0 ? 1 : rounded_up(whole(sum), speed));
   }
 
   /// Before 2.29.2: NICs needed to reach the bandwidth of the GPU's own link to a CPU.

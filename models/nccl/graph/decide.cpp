@@ -14,6 +14,7 @@ namespace busbw::nccl::graph {
 namespace {
 
 constexpr int kMostRanks = 1 << 20;
+constexpr int kMostDomainGpus = 576;  // ours: no NVLink domain is larger; time grows by the cube
 
 std::size_t at(int index) {
   return static_cast<std::size_t>(index);
@@ -87,6 +88,11 @@ class Decider {
       hosts.push_back(&input_.topologies[at(topology)]);
       gpus += gpus_[at(topology)];
     }
+    if (members.size() > 1 && gpus > kMostDomainGpus) {
+      throw InputError(
+          fmt::format("an NVLink domain of {} nodes has {} GPUs, at most {} are allowed",
+                      members.size(), gpus, kMostDomainGpus));
+    }
     System system = build_system(merged_document(hosts, decision_.switches), decision_.switches);
     if (system.count(NodeType::kGpu) != gpus) {
       throw InputError({{hosts.front()->where,
@@ -129,7 +135,9 @@ class Decider {
       keep_gpus(system, part);
     system.inter = static_cast<int>(part.size()) != ranks_;
     if (system.inter && system.count(NodeType::kNet) == 0)
-      throw InputError("ranks that only the network joins, and the topology has no NIC ('net')");
+      throw InputError({{system.where,
+                         "ranks that only the network joins, and the topology has no "
+                         "NIC ('net')"}});
     const bool drop_nets = !system.inter && !system.switches.keep_nets;
     if (drop_nets)
       remove_nets(system);

@@ -56,16 +56,20 @@ class PathSearch {
       if (!better(other, path, type, bandwidth))
         continue;
       if (reverse_[at(l)] < 0)
-        throw InputError(
-            fmt::format("the link from {} {:x} to {} {:x} has none back",
-                        to_string(system_.nodes[at(node)].type), system_.nodes[at(node)].id,
-                        to_string(system_.nodes[at(link.to)].type), system_.nodes[at(link.to)].id));
+        throw InputError({{system_.where, describe(node, link.to)}});
       std::vector<int> hops{reverse_[at(l)]};
       hops.insert(hops.end(), path.hops.begin(), path.hops.end());
       other = Path{type, bandwidth, std::move(hops)};
       if (std::find(next.begin(), next.end(), link.to) == next.end())
         next.push_back(link.to);
     }
+  }
+
+  [[nodiscard]] std::string describe(int node, int other) const {
+    const Node& here = system_.nodes[at(node)];
+    const Node& there = system_.nodes[at(other)];
+    return fmt::format("the link from {} {:x} to {} {:x} has none back", to_string(here.type),
+                       here.id, to_string(there.type), there.id);
   }
 
   [[nodiscard]] bool better(const Path& other, const Path& path, PathType type,

@@ -162,24 +162,30 @@ class GraphSearch {
   void first_pass() {
     account_ = system_.switches.second_ring_pass ? kGlobalBudget : kGlobalBudgetOld;
     // Types that do not exist change nothing: such a try repeats an earlier one step by step and
-    // can find nothing better. Heads (NVLS, CollNet) and the penalty of old releases compare in
-    // ways that may.
-    const bool repeatable = best_.pattern != Pattern::kNvls &&
-                            best_.pattern != Pattern::kCollNetDirect &&
-                            system_.switches.cross_nic_rules;
-    std::map<Settings, int> known;
+    // finds nothing better. Heads (NVLS, CollNet) and the penalty of old releases compare in ways
+    // in which it may, unless the best graph is the same as then.
+    const bool ordered = best_.pattern != Pattern::kNvls &&
+                         best_.pattern != Pattern::kCollNetDirect &&
+                         system_.switches.cross_nic_rules;
+    std::map<Settings, Outcome> known;
     do {
       const auto found = known.find(settings());
-      if (repeatable && found != known.end()) {
-        left_ = found->second;
+      if (found != known.end() &&
+          (ordered || found->second.improvements == search_.improvements())) {
+        left_ = found->second.left;
         account_ -= tmp_.same_channels ? kSameChannelsBudget : kTryBudget;
         continue;
       }
       if (try_once())
         return;
-      known[settings()] = left_;
+      if (search_.links_kept())
+        known[settings()] = {left_, search_.improvements()};
     } while (relax());
   }
+  struct Outcome {
+    int left = 0;
+    int improvements = 0;  // of the best graph until then
+  };
 
   /// Everything a try depends on in the first pass, types as the largest that exists.
   using Settings = std::tuple<Pattern, bool, PathType, PathType, int, float>;

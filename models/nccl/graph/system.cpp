@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "sim/core/check.h"
+#include "sim/core/errors.h"
 
 namespace busbw::nccl::graph {
 namespace {
@@ -33,7 +33,7 @@ float pcie_bandwidth(const Element& pci) {
   auto width = static_cast<int>(pci.number("link_width", 0));
   if (width == 0)
     width = 16;  // virtual machines hide it
-  return static_cast<float>(width * per_lane / 80.0);
+  return static_cast<float>(static_cast<double>(width) * per_lane / 80.0);
 }
 
 std::uint64_t bus_number(const std::string& id) {
@@ -109,6 +109,7 @@ class Builder {
   explicit Builder(const Switches& switches) { system_.switches = switches; }
 
   System run(const Element& document) {
+    system_.where = document.where;
     for (const Element& child : document.children) {
       if (child.tag == "cpu")
         add_cpu(child);
@@ -207,6 +208,7 @@ class Builder {
       node = find(NodeType::kNic, host, card);
       if (node < 0)
         node = create(NodeType::kNic, host, card);
+      check_parent(element, node, parent);
       add_nets(*nic, node);
     } else if (const Element* gpu = element.child("gpu")) {
       node = add_gpus(element, *gpu, cpu);
@@ -223,6 +225,17 @@ class Builder {
     }
     if (node >= 0)
       connect_both(node, parent, LinkKind::kPci, pcie_bandwidth(element));
+  }
+
+  /// The functions of a card are one NIC, so they stand at one place: else the tree has a circle.
+  void check_parent(const Element& element, int nic, int parent) {
+    const auto other = std::find_if(drafts(nic).begin(), drafts(nic).end(), [&](const Draft& link) {
+      return link.kind == LinkKind::kPci && link.to != parent;
+    });
+    if (other != drafts(nic).end())
+      throw InputError({{element.where, fmt::format("the NIC card of bus id '{}' stands at two "
+                                                    "places, expected one for all its functions",
+                                                    element.text("busid"))}});
   }
 
   int add_gpus(const Element& pci, const Element& first, int cpu) {
@@ -332,8 +345,9 @@ class Builder {
     static_cast<void>(host);
     if (link.tag != "c2c")
       return;
-    const auto bandwidth = static_cast<float>(
-        static_cast<double>(link.number("bw", 0) * link.number("count", 1)) / 1000.0);
+    const auto bandwidth =
+        static_cast<float>(static_cast<double>(link.number("bw", 0)) *
+                           static_cast<double>(link.number("count", 1)) / 1000.0);
     connect_both(device, cpu_of_device_[device], LinkKind::kC2c, bandwidth);
   }
 
@@ -374,7 +388,8 @@ class Builder {
       std::vector<int> lower;
       for (const Draft& link : drafts(upper)) {
         if (at(link.to).type == NodeType::kPci &&
-            broadcom(at(link.to).pci_device, true) == generation)
+            broadcom(at(link.to).pci_device, true) == generation &&
+            std::find(lower.begin(), lower.end(), link.to) == lower.end())
           lower.push_back(link.to);
       }
       for (const int sub : lower)
@@ -445,48 +460,6 @@ class Builder {
 };
 
 }  // namespace
-
-const char* to_string(NodeType type) {
-  static constexpr std::array<const char*, kNodeTypes> kNames{"GPU", "PCI", "NVS", "CPU",
-                                                              "NIC", "NET", "DEV"};
-  return kNames.at(static_cast<std::size_t>(type));
-}
-
-int System::smallest_sm() const {
-  int smallest = 1'000'000;
-  for (const int gpu : all(NodeType::kGpu))
-    smallest = std::min(smallest, nodes[static_cast<std::size_t>(gpu)].gpu.sm);
-  return smallest;
-}
-
-int System::reverse(int link) const {
-  const Link& forward = links[static_cast<std::size_t>(link)];
-  for (const int back : nodes[static_cast<std::size_t>(forward.to)].links) {
-    const Link& candidate = links[static_cast<std::size_t>(back)];
-    if (candidate.to == forward.from && candidate.kind == forward.kind)
-      return back;
-  }
-  return -1;
-}
-
-float nvlink_bandwidth(int sm, const Switches& switches) {
-  if (sm >= 100)
-    return switches.version >= Version{2, 27, 5} ? 40.1F
-           : switches.version >= Version{2, 25, 1}
-               ? 40.0F
-               : (switches.version >= Version{2, 20, 3} ? 20.6F : 20.0F);
-  if (sm >= 90)
-    return switches.version >= Version{2, 20, 3} ? 20.6F : 20.0F;
-  if (sm == 86)
-    return 12.0F;
-  if (sm >= 80)
-    return 20.0F;
-  if (sm >= 70)
-    return 20.0F;
-  if (sm >= 60)
-    return 18.0F;
-  return 20.0F;
-}
 
 System build_system(const Element& document, const Switches& switches) {
   return Builder(switches).run(document);

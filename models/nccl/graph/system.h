@@ -80,6 +80,7 @@ struct Path {
 
 struct System {
   Switches switches;
+  Location where;  // of the topology, of the first one of a domain
   std::vector<Node> nodes;
   std::vector<Link> links;
   std::array<std::vector<int>, kNodeTypes> by_type;  // node numbers in NCCL's order
@@ -124,8 +125,11 @@ struct System {
   [[nodiscard]] int reverse(int link) const;
 };
 
-/// Without paths. Throws InputError for links that have no counterpart.
+/// Without paths. Throws InputError for a NIC card at two places.
 System build_system(const Element& document, const Switches& switches);
+
+/// Whole GB/s or links of a float that a file may have made huge.
+int whole(float value);
 
 /// Bandwidth of one NVLink of that generation.
 float nvlink_bandwidth(int sm, const Switches& switches);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdlib>
 #include <pugixml.hpp>
 #include <set>
@@ -12,6 +13,9 @@
 
 namespace busbw::nccl::graph {
 namespace {
+
+constexpr long long kMostDevice = 65'535;
+constexpr float kMostLatency = 1e6F;  // us
 
 /// Elements of a tag and where they may stand.
 struct Known {
@@ -57,18 +61,22 @@ bool known(const Format& format, std::string_view tag, std::string_view parent) 
 class Reader {
  public:
   Reader(const Format& format, std::string_view text, const std::string& file, Problems& problems)
-      : format_(format), text_(text), file_(file), problems_(problems) {
-    for (std::size_t i = 0; i < text.size(); i++) {
-      if (text[i] == '\n')
-        line_starts_.push_back(i + 1);
-    }
-  }
+      : format_(format), text_(text), file_(file), problems_(problems) {}
 
   Element run() {
     if (text_.size() > kMostBytes) {
-      problems_.add(place(0), fmt::format("the file has {} bytes, a topology at most {}",
-                                          text_.size(), kMostBytes));
+      problems_.add(place(0), fmt::format("the file has more than {} bytes, so it is no topology",
+                                          kMostBytes));
       return {};
+    }
+    if (text_.find('\0') != std::string_view::npos || text_.substr(0, 2) == "\xff\xfe" ||
+        text_.substr(0, 2) == "\xfe\xff") {
+      problems_.add(place(0), "the file is UTF-16, UTF-32 or no text, expected UTF-8");
+      return {};
+    }
+    for (std::size_t i = 0; i < text_.size(); i++) {
+      if (text_[i] == '\n')
+        line_starts_.push_back(i + 1);
     }
     pugi::xml_document document;
     const pugi::xml_parse_result result =
@@ -158,6 +166,35 @@ class Reader {
   std::size_t count_ = 0;
 };
 
+/// What NCCL reads as a number and uses as an index or in sums.
+void check_numbers(const Element& element, Problems& problems) {
+  if (element.tag == "gpu") {
+    const long long dev = element.number("dev", 0);
+    if (dev < 0 || dev > kMostDevice)
+      problems.add(element.where, fmt::format("device number '{}' of 'gpu', expected 0 to {}",
+                                              element.text("dev"), kMostDevice));
+  }
+  if (element.tag == "net") {
+    const std::string latency = element.text("latency");
+    const float value = std::strtof(latency.c_str(), nullptr);
+    if (!(std::abs(value) <= kMostLatency))
+      problems.add(element.where, fmt::format("latency '{}' of 'net', expected at most {} us",
+                                              latency, static_cast<int>(kMostLatency)));
+  }
+  for (const Element& child : element.children)
+    check_numbers(child, problems);
+}
+
+/// The digits of a bus id, which are what NCCL compares.
+std::string digits(const std::string& id) {
+  std::string result;
+  for (const char c : id) {
+    if (c != ':' && c != '.' && !(c == '0' && result.empty()))
+      result += c >= 'A' && c <= 'F' ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  return result;
+}
+
 /// Every pci has a bus id of the form dddd:bb:dd.f, and a function is there once.
 void check_bus_ids(const Element& element, std::set<std::string>& seen, Problems& problems) {
   if (element.tag == "pci") {
@@ -168,7 +205,7 @@ void check_bus_ids(const Element& element, std::set<std::string>& seen, Problems
                id->find_first_not_of("0123456789abcdefABCDEF:.") != std::string::npos) {
       problems.add(element.where,
                    fmt::format("bus id '{}' is not of the form 'dddd:bb:dd.f'", *id));
-    } else if (!seen.insert(*id).second) {
+    } else if (!seen.insert(digits(*id)).second) {
       problems.add(element.where, fmt::format("bus id '{}' is there twice", *id));
     }
   }
@@ -266,6 +303,7 @@ Element parse_topology(std::string_view text, const std::string& file, Problems&
     return system;
   std::set<std::string> bus_ids;
   check_bus_ids(system, bus_ids, problems);
+  check_numbers(system, problems);
   if (system.child("cpu") == nullptr)
     problems.add(system.where, "the system has no 'cpu'");
   return system;

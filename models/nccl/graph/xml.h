@@ -3,7 +3,8 @@
 // Kept: the elements that NCCL 2.18 to 2.30 knows, all their attributes, their order and places.
 // Unknown elements are skipped with everything in them, as NCCL's parser does. Limits of that
 // parser (source: NCCL, src/graph/xml.h): 256 elements a file, 16 attributes an element, 255
-// letters a value; what goes beyond them is a problem with its place.
+// letters a value; what goes beyond them is a problem with its place. So is what no system has:
+// devices numbered below zero, latencies that are no finite number.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -35,7 +36,7 @@ constexpr std::size_t kMostElements = 256;
 constexpr std::size_t kMostGraphElements = 4096;  // of a file of graphs
 constexpr std::size_t kMostAttributes = 16;
 constexpr std::size_t kMostLetters = 255;
-constexpr std::size_t kMostBytes = std::size_t{8} << 20;  // ours: such a file is no topology
+constexpr std::size_t kMostBytes = std::size_t{2} << 20;  // ours: such a file is no topology
 
 /// Reads a topology; its root is the `system` element. Problems carry file, line and column; with
 /// problems the returned tree must not be used.

@@ -84,8 +84,10 @@ TEST(Decide, SeveralHostsNeedANic) {
     decided(system_xml(gpu_xml(0, 80, "")), 2);
     FAIL() << "hosts without a network were joined";
   } catch (const InputError& error) {
-    EXPECT_STREQ(error.what(),
-                 "error: ranks that only the network joins, and the topology has no NIC ('net')");
+    EXPECT_STREQ(
+        error.what(),
+        "test.xml:1:2: error: ranks that only the network joins, and the topology has no NIC "
+        "('net')");
   }
   EXPECT_EQ(decided(system_xml(gpu_xml(0, 80, "")), 1).comm.ranks, 1);
 }

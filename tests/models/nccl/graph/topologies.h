@@ -47,4 +47,49 @@ inline std::string two_gpus_one_nic() {
       gpu_xml(0, 80, links) + gpu_xml(1, 80, links) + nic_xml(0, 200'000) + "</pci>");
 }
 
+/// Eight sm89 GPUs without NVLink on two Intel sockets, on each two PCIe switches with two GPUs and
+/// two 200 Gb/s NICs: many orders of the GPUs, few of which fit. What a search has most to do with.
+inline std::string eight_pcie_gpus() {
+  std::string cpus;
+  for (int cpu = 0; cpu < 2; cpu++) {
+    std::string switches;
+    for (int s = 2 * cpu; s < 2 * cpu + 2; s++) {
+      switches += fmt::format(
+          "<pci busid=\"0000:c{}:00.0\" class=\"0x060400\" link_speed=\"16.0 GT/s PCIe\" "
+          "link_width=\"16\">",
+          s);
+      switches += gpu_xml(2 * s, 89, "") + gpu_xml(2 * s + 1, 89, "");
+      switches += nic_xml(2 * s, 200'000) + nic_xml(2 * s + 1, 200'000) + "</pci>";
+    }
+    cpus += fmt::format(
+        "<cpu numaid=\"{}\" arch=\"x86_64\" vendor=\"GenuineIntel\" familyid=\"6\" "
+        "modelid=\"143\">{}</cpu>",
+        cpu, switches);
+  }
+  return "<system version=\"1\">" + cpus + "</system>";
+}
+
+/// Eight sm90 GPUs on NVSwitches (18 links each), each with a 400 Gb/s NIC on its own PCIe switch.
+inline std::string eight_nvswitch_gpus() {
+  std::string inside;
+  for (int i = 0; i < 8; i++) {
+    inside += fmt::format(
+        "<pci busid=\"0000:c{}:00.0\" class=\"0x060400\" link_speed=\"32.0 GT/s PCIe\" "
+        "link_width=\"16\">{}{}</pci>",
+        i, gpu_xml(i, 90, "<nvlink target=\"0000:f1:00.0\" count=\"18\" tclass=\"0x068000\"/>"),
+        nic_xml(i, 400'000));
+  }
+  return system_xml(inside);
+}
+
+/// A tray of an NVLink domain: four sm100 GPUs (18 links) and a 400 Gb/s NIC each.
+inline std::string nvlink_tray() {
+  std::string inside;
+  for (int i = 0; i < 4; i++) {
+    inside += gpu_xml(i, 100, "<nvlink target=\"0000:f1:00.0\" count=\"18\" tclass=\"0x068000\"/>");
+    inside += nic_xml(i, 400'000);
+  }
+  return system_xml(inside);
+}
+
 }  // namespace busbw::nccl::graph
