@@ -208,7 +208,7 @@ class Files(WithFolder):
                  "error: more than 256 elements: NCCL's parser stops here"),
                 (whole.replace('0000:20:00.0', '0000:10:00.0'),
                  "error: bus id '0000:10:00.0' is there twice"),
-                (' ' * 9_000_000, 'a topology at most 8388608'),
+                (' ' * 9_000_000, 'more than 2097152 bytes, so it is no topology'),
                 ('\0\1\2', 'error: ')):
             with self.subTest(message):
                 result = self.decide(topology=self.write('bad.xml', text))
