@@ -237,6 +237,7 @@ bool is_power_of_two(std::int32_t value) {
 
 Schedule direct_schedule(Collective collective, const Shape& shape, const Options& options) {
   const std::int32_t channels = options.channels;
+  CHECK(options.slices == 1, "slices {}", options.slices);
   CHECK(is_power_of_two(channels) && is_power_of_two(options.channels_per_peer) &&
             options.channels_per_peer <= channels,
         "{} channels, {} of them a peer", channels, options.channels_per_peer);

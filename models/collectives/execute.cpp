@@ -155,17 +155,17 @@ class Executor {
     }
     return moved;
   }
+  /// One step of a lane drawn at random, or of the next after it that can go on.
   bool turn_at_random() {
-    std::vector<std::size_t> ready;
-    for (std::size_t lane = 0; lane < next_.size(); ++lane) {
+    const std::size_t first = next_.empty() ? 0 : random_.below(next_.size());
+    for (std::size_t turn = 0; turn < next_.size(); ++turn) {
+      const std::size_t lane = (first + turn) % next_.size();
       if (can_step(lane)) {
-        ready.push_back(lane);
+        step(lane);
+        return true;
       }
     }
-    if (!ready.empty()) {
-      step(ready[random_.below(ready.size())]);
-    }
-    return !ready.empty();
+    return false;
   }
 
   [[nodiscard]] bool can_step(std::size_t lane) const {

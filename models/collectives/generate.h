@@ -22,20 +22,21 @@ using TreeParents = std::vector<std::optional<RankId>>;
 
 struct Shape {
   std::int32_t ranks = 1;
-  std::vector<RingOrder> rings;       // per channel
-  std::vector<TreeParents> trees;     // per channel
-  std::vector<std::int32_t> host_of;  // host index of each rank, from 0
+  std::vector<RingOrder> rings;            // per channel
+  std::vector<TreeParents> trees;          // per channel
+  std::vector<std::int32_t> host_of;       // host index of each rank, from 0
+  std::vector<std::vector<RankId>> heads;  // [host][head] of NVLS, CollNetDirect; empty: all ranks
 };
 
 struct Options {
   Bytes bytes;                         // per nccl-tests' S; rounded_bytes() of the collective
   Bytes element = Bytes(4);            // element size, at most 16: chunks are whole elements
   Bytes chunk;                         // largest chunk of one step, >= element
-  std::int32_t slices = 1;             // messages per chunk of a ring, each passed on by itself
+  std::int32_t slices = 1;             // messages per chunk, each passed on by itself; rings only
   std::int32_t slots = 8;              // scratch slots per receiving connection (NCCL_STEPS); > 0
   std::vector<Bytes> channel_bytes;    // of cut_bytes() in order of channels; empty: even parts
   RankId root = RankId(0);             // broadcast, reduce, gather, scatter
-  std::int32_t channels = 1;           // where neither rings nor trees say: Direct
+  std::int32_t channels = 1;           // where neither rings nor trees say
   std::int32_t channels_per_peer = 1;  // Direct: channels that share the data of one peer
 };
 

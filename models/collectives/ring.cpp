@@ -42,7 +42,7 @@ class BlockLoops {
   BlockLoops(const RingOrder& ring, std::int64_t block, const Partition& partition)
       : ring_(ring), block_(block), partition_(partition) {}
 
-  std::vector<Step> steps(RingWalk walk, Piece part, Collective collective) const {
+  [[nodiscard]] std::vector<Step> steps(RingWalk walk, Piece part, Collective collective) const {
     const auto ranks = static_cast<std::int64_t>(ring_.size());
     walk.reserve(partition_.loops(part, 1),
                  collective == Collective::kAllGather ? 2 * ranks : 3 * ranks);

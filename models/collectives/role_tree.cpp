@@ -185,8 +185,11 @@ class Lanes {
     }
     std::vector<Step> up;
     std::vector<Step> down;
+    const std::size_t first =
+        node.index() < options_.first_role.size() ? options_.first_role[node.index()] : 0;
     for (std::size_t loop = 0; loop < plan.loops.size(); ++loop) {
-      for (std::size_t i = 0; i < roles.size(); ++i) {
+      for (std::size_t turn = 0; turn < roles.size(); ++turn) {
+        const std::size_t i = (first + turn) % roles.size();
         const Piece piece = plan.loops[loop][roles[i].tree];
         if (piece.size > 0) {
           const std::size_t chunk = loop * plan.trees.size() + roles[i].tree;

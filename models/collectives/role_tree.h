@@ -47,6 +47,7 @@ struct RoleTreeOptions {
   Flow flow = Flow::kUpAndDown;
   std::int32_t slots = 8;
   std::int64_t slot_size = 0;
+  std::vector<std::size_t> first_role;  // of each rank: where in its roles a loop begins; empty: 0
 };
 void add_role_lanes(Schedule* schedule, const std::vector<ChannelPlan>& channels,
                     const RoleTreeOptions& options);

@@ -20,9 +20,9 @@
 // - the bytes that a send reads do not change until the matching receive has completed;
 // - kInput is only read, and a byte of it is never read again once the byte at the same offset of
 //   kOutput has been written: in place is allowed unless allows_in_place() says no;
-// - kScratch is a ring of slots per receiving connection, reused in order; its size does not grow
-//   with S. A sum that is passed on from its slot is safe while no connection runs ahead by more
-//   than max_slots.
+// - kScratch is rings of slots, one or more per receiving connection, reused in order; its size
+//   does not grow with S. A sum that is passed on from its slot is safe while no connection runs
+//   ahead by more than max_slots. A place is free once the lane reaches its receive, not before.
 // execute() checks all of this. Left out: time, links, transports, which executors own.
 #pragma once
 #include <cstdint>
