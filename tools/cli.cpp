@@ -11,6 +11,7 @@
 #include "sim/core/text.h"
 #include "tools/command_list.h"
 #include "tools/command_nccl.h"
+#include "tools/command_nccl_log.h"
 #include "tools/command_run.h"
 #include "tools/command_select.h"
 #include "tools/command_version.h"
@@ -43,6 +44,24 @@ void add_list(CLI::App& app, Action& action) {
   command->add_option("LIST", options->what, join(list_kinds(), ", "));
   command->add_flag("--json", options->json, "Print JSON");
   set_action(*command, options, action, list);
+}
+
+void add_nccl_log(CLI::App& nccl, Action& action) {
+  auto log = std::make_shared<NcclLogOptions>();
+  CLI::App* command =
+      nccl.add_subcommand("log", "The start-up log that NCCL would print, to hold against yours");
+  command->add_option("--topology", log->topology, "NCCL topology XML of one node")->required();
+  command->add_option("--nodes", log->nodes, "Number of equal nodes (default 1)");
+  command->add_option("--mnnvl", log->nvlink_domain, "Nodes of one NVLink domain");
+  command->add_option("--env", log->environment, "NAME=VALUE, may be repeated");
+  command->add_option("--nccl-version", log->version, "Release (default 2.30.7)");
+  command->add_option("--rank", log->rank, "Whose log (default 0)");
+  command->add_option("--debug-subsys", log->subsystems,
+                      "Subsystems, as in NCCL_DEBUG_SUBSYS (default INIT,BOOTSTRAP,ENV)");
+  command->add_option("--network", log->network, "Name of an external network plugin");
+  command->add_flag("--connections", log->connections,
+                    "Append what the first ring and tree collective print (2.22.3 and newer)");
+  set_action(*command, log, action, nccl_log);
 }
 
 void add_nccl(CLI::App& app, Action& action) {
@@ -81,6 +100,7 @@ void add_nccl(CLI::App& app, Action& action) {
       nccl->add_subcommand("env", "Every variable: default, releases, what it changes, meaning");
   list->add_flag("--json", env->json, "Print JSON");
   set_action(*list, env, action, nccl_env);
+  add_nccl_log(*nccl, action);
 }
 
 void add_run(CLI::App& app, Action& action) {

@@ -215,9 +215,7 @@ class Builder {
     } else if (device_class.rfind("0x0680", 0) != 0 && device_class.rfind("0x03", 0) != 0 &&
                device_class.rfind("0x02", 0) != 0) {
       node = create(NodeType::kPci, host, id);
-      at(node).pci_device = hex(element, "vendor") << 48 | hex(element, "device") << 32 |
-                            hex(element, "subsystem_vendor") << 16 |
-                            hex(element, "subsystem_device");
+      at(node).pci_device = pci_device_of(element);
       for (const Element& child : element.children) {
         if (child.tag == "pci")
           add_pci(child, node, cpu);
@@ -238,12 +236,17 @@ class Builder {
                                                     element.text("busid"))}});
   }
 
+  static std::uint64_t pci_device_of(const Element& element) {
+    return hex(element, "vendor") << 48 | hex(element, "device") << 32 |
+           hex(element, "subsystem_vendor") << 16 | hex(element, "subsystem_device");
+  }
+
   int add_gpus(const Element& pci, const Element& first, int cpu) {
     const int host = at(cpu).host;
     const std::uint64_t id = bus_number(pci.text("busid"));
     int device = -1;
     if (system_.switches.device_nodes)
-      device = create(NodeType::kDev, host, id);
+      at(device = create(NodeType::kDev, host, id)).pci_device = pci_device_of(pci);
     for (const Element& element : pci.children) {
       if (element.tag != "gpu" || (&element != &first && device < 0))
         continue;
