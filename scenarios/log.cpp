@@ -1,42 +1,31 @@
 // Lines of NCCL_DEBUG=INFO, made from a decision.
 #include "scenarios/log.h"
 
-#include <fmt/format.h>
-
+#include "models/nccl/log/debug_filter.h"
+#include "models/nccl/log/start_up.h"
 #include "models/nccl/log_frame.h"
-#include "sim/core/text.h"
 
 namespace busbw::scenarios {
-namespace {
 
-/// NCCL right-aligns ranks to three columns: "Channel 00/02 :    0   3   2   1"
-/// (src/graph/rings.cc).
-std::string channel_line(const std::string& ring, std::size_t channel, std::size_t channels) {
-  std::string line = fmt::format("Channel {:02d}/{:02d} :", channel, channels);
-  for (const std::string_view rank : split_blanks(ring)) {
-    line += fmt::format(" {:>3}", rank);
+std::string nccl_log(const Variant& variant, const Job& job) {
+  const nccl::HostDecision& host = job.selection.hosts.front();
+  if (!job.graph) {
+    // The log ends where the selection failed.
+    nccl::LogFrame frame;
+    frame.host = host.host;
+    return nccl::framed(host.log, frame, variant.version);
   }
-  return line;
-}
-
-}  // namespace
-
-std::string nccl_log(const VariantResult& variant) {
-  const nccl::HostDecision& host = variant.decision.hosts.front();
-  std::vector<nccl::LogLine> lines = host.log;
-  std::string trees = "Trees";
-  for (std::size_t channel = 0; channel < variant.channel_rings.size(); ++channel) {
-    lines.push_back(
-        {"GRAPH", false,
-         channel_line(variant.channel_rings[channel], channel, variant.channel_rings.size())});
-    trees += fmt::format(" [{}] {}", channel, variant.channel_trees[channel]);
+  const nccl::log::DebugFilter filter(variant.environment, variant.version);
+  nccl::log::StartUp options;
+  options.host = &host;
+  options.first_collectives = true;
+  std::string text;
+  for (const nccl::log::RankLine& line : nccl::log::start_up_log(*job.graph, options)) {
+    if (filter.shows(line)) {
+      text += nccl::log::framed(line, host.host, variant.version) + "\n";
+    }
   }
-  if (!variant.channel_rings.empty()) {
-    lines.push_back({"GRAPH", false, trees});
-  }
-  nccl::LogFrame frame;
-  frame.host = host.host;
-  return nccl::framed(lines, frame, variant.version);
+  return text;
 }
 
 }  // namespace busbw::scenarios

@@ -1,14 +1,15 @@
-// The log that NCCL would print about its decision with NCCL_DEBUG=INFO.
+// The log that NCCL would print about its decision.
 #pragma once
 #include <string>
 
-#include "scenarios/result.h"
+#include "scenarios/job.h"
+#include "scenarios/spec/scenario.h"
 
 namespace busbw::scenarios {
 
-/// Lines of rank 0's host "node0:1:1 [0] NCCL INFO ...": what the selection logs, then the
-/// channels' rings and the trees of rank 0. Process numbers are 1: nothing of a real run is
-/// claimed.
-std::string nccl_log(const VariantResult& variant);
+/// Start-up lines of rank 0 as NCCL_DEBUG=INFO shows them ("node0:1:1 [0] NCCL INFO ..."), filtered
+/// by NCCL_DEBUG and NCCL_DEBUG_SUBSYS of the variant, up to the error if the job does not run.
+/// Process numbers are fixed: nothing of a real run is claimed.
+std::string nccl_log(const Variant& variant, const Job& job);
 
 }  // namespace busbw::scenarios

@@ -181,17 +181,4 @@ std::string ring_text(const collectives::RingOrder& ring) {
   return join(ranks, " ");
 }
 
-std::string tree_text(const collectives::TreeParents& tree, RankId rank) {
-  std::vector<std::string> children;
-  for (std::size_t other = 0; other < tree.size(); ++other) {
-    if (tree[other] == rank) {
-      children.push_back(std::to_string(other));
-    }
-  }
-  children.resize(std::max<std::size_t>(children.size(), 3), "-1");
-  const std::optional<RankId>& parent = tree[rank.index()];
-  return fmt::format("{}->{}->{}", join(children, "/"), rank.value(),
-                     parent ? parent->value() : -1);
-}
-
 }  // namespace busbw::scenarios

@@ -64,8 +64,7 @@ struct Cut {
 };
 Cut cut_of(const Plan& plan, const Variant& variant, Candidate candidate, Bytes bytes);
 
-/// As NCCL logs them: "0 3 2 1", and the tree of one rank "1/-1/-1->0->4".
+/// As NCCL logs it: "0 3 2 1".
 std::string ring_text(const collectives::RingOrder& ring);
-std::string tree_text(const collectives::TreeParents& tree, RankId rank);
 
 }  // namespace busbw::scenarios

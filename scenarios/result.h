@@ -74,7 +74,7 @@ struct VariantResult {
   std::optional<std::string> error;
   std::string type;                        // of the elements, for the table
   std::vector<std::string> channel_rings;  // "0 3 2 1 4 7 6 5" per channel
-  std::vector<std::string> channel_trees;  // "1/-1/-1->0->4" per channel, of rank 0
+  std::string nccl_log;                    // start-up log of rank 0, when asked for
   std::vector<SizeResult> results;
   std::optional<Bytes> crossover;  // see crossover.h
   std::optional<TrainingResult> training;

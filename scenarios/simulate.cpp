@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "scenarios/crossover.h"
+#include "scenarios/log.h"
 #include "scenarios/plan.h"
 #include "scenarios/train.h"
 #include "sim/core/quantity.h"
@@ -20,7 +21,6 @@ namespace {
 void describe_channels(const Plan& plan, VariantResult& result) {
   for (std::size_t channel = 0; channel < plan.shape.rings.size(); ++channel) {
     result.channel_rings.push_back(ring_text(plan.shape.rings[channel]));
-    result.channel_trees.push_back(tree_text(plan.shape.trees[channel], RankId(0)));
   }
 }
 
@@ -142,6 +142,9 @@ VariantResult run_variant(const Variant& variant, const Context& context,
   const Job job = decide(variant, context.catalog);
   result.decision = job.selection;
   result.outcome = nccl::to_string(result.decision.outcome);
+  if (options.log) {
+    result.nccl_log = nccl_log(variant, job);
+  }
   result.error = result.decision.error;
   fingerprint.add(variant.name);
   fingerprint.add(result.outcome);

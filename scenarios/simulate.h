@@ -15,6 +15,7 @@ namespace busbw::scenarios {
 
 struct SimulateOptions {
   engine::Kind engine = engine::Kind::kFluid;
+  bool log = false;        // also NCCL's start-up log of every variant
   std::uint64_t seed = 1;  // nothing in today's models is random; part of the fingerprint
 };
 

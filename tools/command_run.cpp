@@ -92,6 +92,7 @@ int run(const RunOptions& options, Console& console) {
   const std::string file = find_scenario(options.file, data);
   scenarios::SimulateOptions simulate_options;
   simulate_options.engine = engine_kind(options.engine);
+  simulate_options.log = options.log;
   simulate_options.seed = read_seed(options.seed);
   if (options.json == "-" && options.csv == "-") {
     throw InputError("--json - and --csv - would both write to standard output");

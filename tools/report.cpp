@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "scenarios/log.h"
 #include "sim/core/quantity.h"
 #include "sim/core/text.h"
 #include "tools/console.h"
@@ -205,7 +204,7 @@ std::string variant_text(const VariantResult& variant, const ReportOptions& opti
         wrap("  outcome " + variant.outcome + ": ", variant.error.value_or("no reason given"), 10);
   }
   if (options.log) {
-    text += led("  | ", scenarios::nccl_log(variant));
+    text += led("  | ", variant.nccl_log);
   }
   if (!variant.results.empty()) {
     text += led("  ", sizes_table(variant, variant.type, options.colour));

@@ -124,7 +124,7 @@ class Case(unittest.TestCase):
         self.assertRegex(parts['fixed'], r'NCCL INFO NET/IB : Using \[0\]mlx5_0:1/IB')
         self.assertIn('NCCL INFO Using network IB', parts['fixed'])
         for part in ('before', 'fixed'):
-            self.assertIn('Channel 00/02 :   0   3   2   1   4   7   6   5', parts[part])
+            self.assertIn('Channel 00/02 :    0   3   2   1   4   7   6   5', parts[part])
 
 
 class ToolOutput(unittest.TestCase):
