@@ -46,15 +46,25 @@ void add_list(CLI::App& app, Action& action) {
   set_action(*command, options, action, list);
 }
 
+/// The options of a job; they outlive the command.
+void add_job(CLI::App& command, NcclJobOptions& job) {
+  command
+      .add_option("--topology", job.topology,
+                  "One node: NCCL topology XML, machine file (.yaml), or machine of the catalogue")
+      ->required();
+  command.add_option("--net", job.net,
+                     "Network of a machine: IB, Socket or its plugin (default: what NCCL takes)");
+  command.add_option("--nodes", job.nodes, "Number of equal nodes (default 1)");
+  command.add_option("--mnnvl", job.nvlink_domain, "Nodes of one NVLink domain");
+  command.add_option("--env", job.environment, "NAME=VALUE, may be repeated");
+  command.add_option("--nccl-version", job.version, "Release (default 2.30.7)");
+}
+
 void add_nccl_log(CLI::App& nccl, Action& action) {
   auto log = std::make_shared<NcclLogOptions>();
   CLI::App* command =
       nccl.add_subcommand("log", "The start-up log that NCCL would print, to hold against yours");
-  command->add_option("--topology", log->topology, "NCCL topology XML of one node")->required();
-  command->add_option("--nodes", log->nodes, "Number of equal nodes (default 1)");
-  command->add_option("--mnnvl", log->nvlink_domain, "Nodes of one NVLink domain");
-  command->add_option("--env", log->environment, "NAME=VALUE, may be repeated");
-  command->add_option("--nccl-version", log->version, "Release (default 2.30.7)");
+  add_job(*command, log->job);
   command->add_option("--rank", log->rank, "Whose log (default 0)");
   command->add_option("--debug-subsys", log->subsystems,
                       "Subsystems, as in NCCL_DEBUG_SUBSYS (default INIT,BOOTSTRAP,ENV)");
@@ -70,16 +80,7 @@ void add_nccl(CLI::App& app, Action& action) {
   auto decide = std::make_shared<NcclDecideOptions>();
   CLI::App* command = nccl->add_subcommand(
       "decide", "Paths, rings, trees, channels, tuning and choice per size on a topology");
-  command
-      ->add_option("--topology", decide->topology,
-                   "One node: NCCL topology XML, machine file (.yaml), or machine of the catalogue")
-      ->required();
-  command->add_option("--net", decide->net,
-                      "Network of a machine: IB, Socket or its plugin (default: what NCCL takes)");
-  command->add_option("--nodes", decide->nodes, "Number of equal nodes (default 1)");
-  command->add_option("--mnnvl", decide->nvlink_domain, "Nodes of one NVLink domain");
-  command->add_option("--env", decide->environment, "NAME=VALUE, may be repeated");
-  command->add_option("--nccl-version", decide->version, "Release (default 2.30.7)");
+  add_job(*command, decide->job);
   command->add_flag("--collnet", decide->collnet,
                     "Every NIC reduces in the network (SHARP); used with NCCL_COLLNET_ENABLE=1");
   command->add_option("--dump-graphs", decide->dump_graphs,

@@ -4,7 +4,6 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <utility>
 
 #include <fmt/format.h>
 
@@ -16,38 +15,13 @@
 #include "sim/core/text.h"
 #include "tools/exit_codes.h"
 #include "tools/json/json.h"
+#include "tools/nccl_options.h"
 #include "tools/nccl_report.h"
 #include "tools/nccl_topology.h"
 #include "tools/table.h"
 
 namespace busbw::tools {
 namespace {
-
-constexpr int kMostNodes = 65'536;
-
-nccl::Environment read_environment(const std::vector<std::string>& settings, Problems& problems) {
-  nccl::Environment environment;
-  for (const std::string& setting : settings) {
-    const std::size_t equals = setting.find('=');
-    if (equals == 0 || equals == std::string::npos) {
-      problems.add({}, fmt::format("--env '{}' is not of the form NAME=VALUE", setting));
-      continue;
-    }
-    environment[setting.substr(0, equals)] = setting.substr(equals + 1);
-  }
-  return environment;
-}
-
-nccl::Version read_version(const std::string& text, Problems& problems) {
-  const auto version = nccl::parse_version(text);
-  if (!version) {
-    problems.add({}, fmt::format("--nccl-version '{}' is no release such as 2.28.9", text));
-  } else if (*version < nccl::kOldest || nccl::kNewest < *version) {
-    problems.add({}, fmt::format("--nccl-version {}: known are {} to {}", text,
-                                 nccl::to_string(nccl::kOldest), nccl::to_string(nccl::kNewest)));
-  }
-  return version.value_or(nccl::kNewest);
-}
 
 void write_file(const std::string& path, const std::string& text) {
   std::ofstream out(path, std::ios::binary);
@@ -83,29 +57,15 @@ const char* to_string(nccl::VariableGroup group) {
 
 int nccl_decide(const NcclDecideOptions& options, Console& console) {
   Problems problems;
-  if (options.nodes < 1 || options.nodes > kMostNodes)
-    problems.add({}, fmt::format("--nodes {}: allowed are 1 to {}", options.nodes, kMostNodes));
-  if (options.nvlink_domain < 0)
-    problems.add({}, fmt::format("--mnnvl {}: must not be negative", options.nvlink_domain));
-  TopologyQuery query{options.topology, options.net,
-                      read_environment(options.environment, problems),
-                      read_version(options.version, problems)};
-  problems.throw_if_any();
-  const TopologyAnswer topology = read_topology(query);
-  nccl::graph::DecideInput input = nccl::graph::equal_hosts(topology.document, options.nodes);
-  input.hosts_per_nvlink_domain = options.nvlink_domain;
-  input.environment = std::move(query.environment);
-  input.environment.insert(topology.environment.begin(), topology.environment.end());
-  input.version = query.version;
+  NcclJob job = read_job(options.job, problems);
+  nccl::graph::DecideInput& input = job.input;
   input.collnet = options.collnet;
   const auto graphs = input.environment.find("NCCL_GRAPH_FILE");
   if (graphs != input.environment.end() && !graphs->second.empty())
     input.graphs = read_graphs(graphs->second);
   const nccl::graph::Decision decision = nccl::graph::decide(input);
-  for (const std::string& warning : nccl::environment_warnings(input.environment, input.version))
+  for (const std::string& warning : job.warnings)
     console.err << "warning: " << warning << '\n';
-  for (const std::string& remark : topology.remarks)
-    console.err << "warning: " << remark << '\n';
   if (options.collnet && nccl::numeric(input.environment, "NCCL_COLLNET_ENABLE", 0) != 1)
     console.err << "warning: --collnet: NCCL reduces in the network only with "
                    "NCCL_COLLNET_ENABLE=1\n";

@@ -3,19 +3,14 @@
 // `busbw nccl env`: the variables that NCCL reads.
 #pragma once
 #include <string>
-#include <vector>
 
 #include "tools/console.h"
+#include "tools/nccl_options.h"
 
 namespace busbw::tools {
 
 struct NcclDecideOptions {
-  std::string topology;  // NCCL topology XML, a machine file, or a machine of the catalogue
-  std::string net;       // network of a machine; empty: what NCCL takes there
-  int nodes = 1;
-  int nvlink_domain = 0;                 // nodes of an NVLink domain, 0: none spans nodes
-  std::vector<std::string> environment;  // NAME=VALUE
-  std::string version = "2.30.7";
+  NcclJobOptions job;
   bool collnet = false;     // the network reduces (SHARP), whatever the topology says
   std::string dump_graphs;  // file for the graphs of the first node, as XML
   std::string json;         // file for JSON; "-" for standard output in place of the report
@@ -27,7 +22,7 @@ int nccl_decide(const NcclDecideOptions& options, Console& console);
 
 struct NcclExportOptions {
   std::string machine;  // file, or name of a catalogue machine
-  std::string net;      // as above
+  std::string net;      // its network: IB, Socket, a plugin; empty: what NCCL takes there
   std::string version = "2.30.7";
   std::string output;  // file; empty or "-": standard output
 };

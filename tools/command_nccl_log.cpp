@@ -2,11 +2,6 @@
 #include "tools/command_nccl_log.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <system_error>
-#include <unistd.h>
 
 #include <fmt/format.h>
 
@@ -21,47 +16,10 @@
 namespace busbw::tools {
 namespace {
 
-constexpr int kMostNodes = 65'536;
-
-nccl::graph::Element read_topology(const std::string& path) {
-  std::error_code error;
-  if (std::filesystem::is_directory(path, error))
-    throw InputError(path + ": cannot be read: it is a folder");
-  if (::access(path.c_str(), R_OK) != 0)
-    throw InputError(path + ": cannot be read: " + std::strerror(errno));
-  Problems problems;
-  const std::string text = read_file(path, nccl::graph::kMostBytes + 1);
-  nccl::graph::Element topology = nccl::graph::parse_topology(text, path, problems);
-  problems.throw_if_any();
-  return topology;
-}
-
-nccl::Environment read_environment(const NcclLogOptions& options, Problems& problems) {
-  nccl::Environment environment;
-  for (const std::string& setting : options.environment) {
-    const std::size_t equals = setting.find('=');
-    if (equals == 0 || equals == std::string::npos) {
-      problems.add({}, fmt::format("--env '{}' is not of the form NAME=VALUE", setting));
-    } else {
-      environment[setting.substr(0, equals)] = setting.substr(equals + 1);
-    }
-  }
-  if (!options.subsystems.empty())
-    environment["NCCL_DEBUG_SUBSYS"] = options.subsystems;
-  return environment;
-}
-
-nccl::Version read_version(const std::string& text, Problems& problems) {
-  const auto version = nccl::parse_version(text);
-  if (!version) {
-    problems.add({}, fmt::format("--nccl-version '{}' is no release such as 2.28.9", text));
-  } else if (*version < nccl::kOldest || nccl::kNewest < *version) {
-    problems.add({}, fmt::format("--nccl-version {}: known are {} to {}", text,
-                                 nccl::to_string(nccl::kOldest), nccl::to_string(nccl::kNewest)));
-  } else {
-    return *version;
-  }
-  return nccl::kNewest;
+/// The release whose subsystems count; a wrong one is told with the other options.
+nccl::Version read_known_version(const std::string& text) {
+  Problems unused;
+  return read_version(text, unused);
 }
 
 /// NCCL passes over a wrong name in silence; here it is a mistake of the command line.
@@ -82,11 +40,10 @@ void check_subsystems(const std::string& list, nccl::Version version, Problems& 
   }
 }
 
-void remark(const nccl::graph::DecideInput& input, const nccl::HostDecision& host,
-            Console& console) {
-  for (const std::string& warning : nccl::environment_warnings(input.environment, input.version))
+void remark(const NcclJob& job, const nccl::HostDecision& host, Console& console) {
+  for (const std::string& warning : job.warnings)
     console.err << "warning: " << warning << '\n';
-  if (host.network && !nccl::log::same_devices(input.topologies.front(), host)) {
+  if (host.network && !nccl::log::same_devices(job.input.topologies.front(), host)) {
     console.err << "warning: the environment makes NCCL use other devices than the topology lists; "
                    "paths, graphs and channels are those of the topology\n";
   }
@@ -96,19 +53,11 @@ void remark(const nccl::graph::DecideInput& input, const nccl::HostDecision& hos
 
 int nccl_log(const NcclLogOptions& options, Console& console) {
   Problems problems;
-  if (options.nodes < 1 || options.nodes > kMostNodes)
-    problems.add({}, fmt::format("--nodes {}: allowed are 1 to {}", options.nodes, kMostNodes));
-  if (options.nvlink_domain < 0)
-    problems.add({}, fmt::format("--mnnvl {}: must not be negative", options.nvlink_domain));
-  const nccl::Environment environment = read_environment(options, problems);
-  const nccl::Version version = read_version(options.version, problems);
-  check_subsystems(options.subsystems, version, problems);
-  problems.throw_if_any();
-  nccl::graph::DecideInput input =
-      nccl::graph::equal_hosts(read_topology(options.topology), options.nodes);
-  input.hosts_per_nvlink_domain = options.nvlink_domain;
-  input.environment = environment;
-  input.version = version;
+  check_subsystems(options.subsystems, read_known_version(options.job.version), problems);
+  NcclJob job = read_job(options.job, problems);
+  nccl::graph::DecideInput& input = job.input;
+  if (!options.subsystems.empty())
+    input.environment["NCCL_DEBUG_SUBSYS"] = options.subsystems;
   const nccl::graph::Decision decision = nccl::graph::decide(input);
   if (options.rank < 0 || options.rank >= decision.comm.ranks) {
     throw InputError(
@@ -118,13 +67,13 @@ int nccl_log(const NcclLogOptions& options, Console& console) {
   if (!options.network.empty())
     place.network = options.network;
   const nccl::HostDecision host =
-      nccl::log::host_decision(input.topologies.front(), place, environment, version);
-  remark(input, host, console);
-  const nccl::log::DebugFilter filter(environment, version);
+      nccl::log::host_decision(input.topologies.front(), place, input.environment, input.version);
+  remark(job, host, console);
+  const nccl::log::DebugFilter filter(input.environment, input.version);
   const nccl::log::StartUp start{options.rank, &host, options.connections};
   for (const nccl::log::RankLine& line : nccl::log::start_up_log(decision, start)) {
     if (filter.shows(line))
-      console.out << nccl::log::framed(line, host.host, version) << '\n';
+      console.out << nccl::log::framed(line, host.host, input.version) << '\n';
   }
   return kExitDone;
 }

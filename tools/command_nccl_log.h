@@ -1,18 +1,14 @@
 // `busbw nccl log`: the start-up log that NCCL would print on a topology.
 #pragma once
 #include <string>
-#include <vector>
 
 #include "tools/console.h"
+#include "tools/nccl_options.h"
 
 namespace busbw::tools {
 
 struct NcclLogOptions {
-  std::string topology;  // NCCL topology XML
-  int nodes = 1;
-  int nvlink_domain = 0;                 // nodes of an NVLink domain, 0: none spans nodes
-  std::vector<std::string> environment;  // NAME=VALUE
-  std::string version = "2.30.7";
+  NcclJobOptions job;
   int rank = 0;
   std::string subsystems;    // in place of NCCL_DEBUG_SUBSYS; empty: that variable or its default
   std::string network;       // name of an external network plugin; empty: IB or Socket

@@ -93,12 +93,17 @@ class NcclLog(unittest.TestCase):
         self.assertEqual(result.returncode, 2)
         self.assertEqual(result.stdout, '')
         self.assertEqual(result.stderr.splitlines(), [
+            "error: --debug-subsys: unknown subsystem 'GRAHP' in NCCL 2.30.7; "
+            "did you mean 'GRAPH'?",
             'error: --nodes 0: allowed are 1 to 65536',
             'error: --mnnvl -1: must not be negative',
             "error: --env 'X' is not of the form NAME=VALUE",
-            'error: --nccl-version 1.0: known are 2.18.1 to 2.30.7',
-            "error: --debug-subsys: unknown subsystem 'GRAHP' in NCCL 2.30.7; "
-            "did you mean 'GRAPH'?"])
+            'error: --nccl-version 1.0: known are 2.18.1 to 2.30.7'])
+
+    def test_a_machine_of_the_catalogue(self):
+        log = run('--topology', 'dgx-h100', '--nodes', '2').stdout
+        self.assertIn('NCCL INFO Using network IB\n', log)
+        self.assertIn('NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/IB', log)
 
     def test_rank_out_of_range_and_missing_file(self):
         result = run('--topology', TOPOLOGY, '--rank', '4')
