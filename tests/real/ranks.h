@@ -1,0 +1,41 @@
+// Ranks as threads of one test: each with its session, so that what runs is what runs in processes.
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "models/collectives/generate.h"
+#include "real/launch/session.h"
+#include "real/movers/verbs_mover.h"
+#include "tests/real/verbs/fake_verbs.h"
+
+namespace busbw::real {
+
+/// Runs `body` as every rank of `size`, each through run_rank(). Returns each rank's failure, ""
+/// where it ended well.
+std::vector<std::string> run_ranks(std::int32_t size, const std::function<void(Session&)>& body,
+                                   Milliseconds patience = Milliseconds(20000));
+
+/// The ways to move messages that a test goes through.
+struct Transport {
+  std::string name;
+  bool variation = false;  // other settings of a mover that is in the list already
+  std::function<std::unique_ptr<Mover>(const Session& session)> make;
+};
+
+/// A fake network with one RoCE device per rank ("fake<rank>").
+std::shared_ptr<verbs::FakeNetwork> fake_network(std::int32_t ranks, std::uint64_t seed = 1);
+/// Options as the tests use them: small enough to meet every limit.
+VerbsMoverOptions fake_options(VerbsMethod method);
+/// A verbs mover over the fake device of the session's rank.
+std::unique_ptr<Mover> fake_mover(const std::shared_ptr<verbs::FakeNetwork>& network,
+                                  const Session& session, const VerbsMoverOptions& options);
+
+/// WRITE, READ and SEND over the fake, several settings; TCP; shared memory; two of them together.
+std::vector<Transport> transports(const std::shared_ptr<verbs::FakeNetwork>& network);
+
+/// A shape with `channels` rings and trees over `ranks`, in `hosts` hosts of equal size.
+collectives::Shape shape_of(std::int32_t ranks, std::int32_t channels, std::int32_t hosts);
+
+}  // namespace busbw::real
