@@ -37,9 +37,6 @@ std::string replaced(std::string text, const std::string& old, const std::string
   return text.replace(text.find(old), old.size(), fresh);
 }
 
-constexpr const char* kGpuSwitchLinks =
-    "<nvlink target=\"0000:c1:00.0\" count=\"12\" tclass=\"0x068000\"/>";
-
 TEST(Hostile, TruncatedFile) {
   EXPECT_EQ(problems_of("<system version=\"1\">\n<cpu numaid=\"0\">\n<pci busid=\"0000:01:00.0\""),
             Messages{"t.xml:3:25: error: not readable as XML: error parsing start element tag"});
