@@ -87,7 +87,8 @@ class Mover {
 
   /// "RDMA WRITE on rxe0 port 1 GID index 0": for reports.
   [[nodiscard]] virtual std::string describe() const = 0;
-  /// Memory that send() may read; registered once, until the mover goes.
+  /// Memory that send() may read; registered once, until the mover goes: it must outlive the mover,
+  /// also when an error ends the run, since a NIC reads what was posted to it.
   virtual void add_memory(std::byte* start, std::size_t bytes) = 0;
   /// Makes the ends of `links` that `group.self` has (others are passed over) and returns what the
   /// other ranks need to connect to them.

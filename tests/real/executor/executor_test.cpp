@@ -176,8 +176,8 @@ TEST(Executor, NamesTheStepThatGetsNothing) {
   // Rank 1 never runs its part.
   const Schedule schedule = ring_of(2, Bytes(4100), Bytes(4));
   const std::vector<std::string> failures = run_ranks(2, [&](Session& session) {
-    const std::unique_ptr<Mover> mover = transports(fake_network(2))[9].make(session);
     HostBuffers buffers(schedule, session.rank(), false);
+    const std::unique_ptr<Mover> mover = transports(fake_network(2))[9].make(session);
     buffers.add_to(*mover);
     session.connect(*mover, links_of({&schedule}, kSlots));
     Waiter waiter(*mover, session, Completion::kEvent, Milliseconds(300));
@@ -197,12 +197,12 @@ TEST(Executor, RefusesAnotherByteCount) {
   for (std::size_t transport = 0; transport < 12; ++transport) {
     const auto network = fake_network(2);
     const std::vector<std::string> failures = run_ranks(2, [&](Session& session) {
-      const std::unique_ptr<Mover> mover = transports(network)[transport].make(session);
       const std::int64_t bytes = session.rank().value() == 0 ? 4096 : 8192;
       // Slots are large enough on both sides: the messages themselves have to be compared.
       const Schedule large = ring_of(2, Bytes::kib(256), Bytes(4));
       const Schedule schedule = ring_of(2, Bytes(bytes), Bytes(4));
       HostBuffers buffers(schedule, session.rank(), false);
+      const std::unique_ptr<Mover> mover = transports(network)[transport].make(session);
       buffers.add_to(*mover);
       session.connect(*mover, links_of({&large}, kSlots));
       Waiter waiter(*mover, session, Completion::kEvent, Milliseconds(10000));

@@ -54,9 +54,9 @@ void misbehave(const Orders& orders) {
 
 void work(Session& session, const Orders& orders) {
   const collectives::Schedule schedule = ring(session.size());
+  HostBuffers buffers(schedule, session.rank(), false);  // outlives the mover
   const std::unique_ptr<Mover> mover =
       orders.mover == "shm" ? make_shm_mover() : make_tcp_mover({"127.0.0.1", ""});
-  HostBuffers buffers(schedule, session.rank(), false);
   buffers.add_to(*mover);
   session.connect(*mover, links_of({&schedule}, 8));
   Waiter waiter(*mover, session, Completion::kEvent, Milliseconds(5000));

@@ -41,9 +41,9 @@ std::vector<std::string> run_two(const Setting& setting) {
   return run_ranks(2, [&](Session& session) {
     const std::int32_t rank = session.rank().value();
     const auto api = setting.api ? setting.api(rank) : verbs::make_fake_verbs(setting.network);
+    HostBuffers buffers(schedule, session.rank(), false);  // outlives the mover
     const std::unique_ptr<Mover> mover =
         make_verbs_mover(verbs::Device::open(api, "fake" + std::to_string(rank)), setting.options);
-    HostBuffers buffers(schedule, session.rank(), false);
     CheckedCollective checked;
     checked.ranks = 2;
     fill_input(checked, session.rank(), buffers.input());
