@@ -10,6 +10,8 @@
 #include "sim/core/errors.h"
 #include "sim/core/text.h"
 #include "tools/command_list.h"
+#include "tools/command_measure.h"
+#include "tools/command_micro.h"
 #include "tools/command_nccl.h"
 #include "tools/command_nccl_log.h"
 #include "tools/command_run.h"
@@ -119,6 +121,78 @@ void add_run(CLI::App& app, Action& action) {
   set_action(*command, options, action, run);
 }
 
+/// Options of everything that runs on this machine; they outlive the command.
+void add_real(CLI::App& command, RealOptions& real) {
+  command.add_option("--network", real.network, "auto, verbs, tcp or shm");
+  command.add_option("--completion", real.completion, "poll (default, yields) or event");
+  command.add_option("--env", real.environment, "NAME=VALUE as NCCL reads it, may be repeated")
+      ->allow_extra_args(false);
+  command.add_option("--nccl-version", real.version, "Release whose rules choose (2.30.7)");
+  command.add_option("--sizes", real.sizes, "Sizes, as 4,4K,1M");
+  command.add_option("-b,--minbytes", real.from, "Smallest size");
+  command.add_option("-e,--maxbytes", real.to, "Largest size");
+  command.add_option("-f,--stepfactor", real.factor, "Factor between sizes (default 2)");
+  command.add_option("-n,--iters", real.iterations, "Timed iterations");
+  command.add_option("-w,--warmup", real.warmup, "Iterations before them (default 5)");
+  command.add_option("--timeout", real.timeout, "Seconds in which something must happen (30)");
+  command.add_option("--json", real.json, "Write JSON to this file; - for standard output");
+}
+
+void add_measure(CLI::App& app, Action& action) {
+  auto options = std::make_shared<MeasureOptions>();
+  CLI::App* command = app.add_subcommand(
+      "measure", "Run collectives for real: local ranks, or under mpirun, srun or torchrun");
+  command->add_option("SCENARIO", options->scenario,
+                      "Scenario file or name: its variants with their plans");
+  command->add_option("--variant", options->variants, "Only this one, may be repeated")
+      ->allow_extra_args(false);
+  command->add_option("--collective", options->collectives, "all_reduce (default), ... or all")
+      ->allow_extra_args(false)
+      ->delimiter(',');
+  command->add_option("--algorithm", options->algorithms, "Ring, Tree, Hierarchical, ... or all")
+      ->allow_extra_args(false)
+      ->delimiter(',');
+  command->add_option("--method", options->methods, "Over verbs: write (default), read, send")
+      ->allow_extra_args(false)
+      ->delimiter(',');
+  command->add_option("--ranks", options->ranks, "Ranks (default 2, or the launcher's)");
+  command->add_option("--hosts", options->hosts, "Treat the ranks as this many hosts");
+  command->add_option("--channels", options->channels, "Rings and trees (default 1)");
+  command->add_option("--chunk", options->chunk, "Largest message (default 128K)");
+  command->add_option("--slots", options->slots, "Messages of a link ahead of it (default 8)");
+  command->add_option("--type", options->type, "Element type (default float)");
+  command->add_option("--redop", options->redop, "sum (default), prod, min, max or avg");
+  command->add_option("--root", options->root, "Of broadcast, reduce, gather, scatter");
+  command->add_flag("--barrier", options->barrier, "A barrier before each iteration");
+  command->add_flag("--in-place", options->in_place, "Input and output in one buffer");
+  add_real(*command, options->real);
+  set_action(*command, options, action, measure);
+}
+
+void add_micro(CLI::App& app, real::MicroKind kind, const std::string& what, Action& action) {
+  auto options = std::make_shared<MicroOptions>();
+  options->kind = kind;
+  options->real.iterations = "1000";
+  options->real.warmup = "100";
+  CLI::App* command = app.add_subcommand(to_string(kind), what);
+  command->add_option("--server", options->server, "Port: wait here for the other host");
+  command->add_option("--connect", options->connect, "HOST:PORT of the other host");
+  if (kind == real::MicroKind::kPingPong)
+    command->add_option("--method", options->method, "Over verbs: write (default), read, send");
+  if (kind == real::MicroKind::kWriteBandwidth)
+    command->add_option("--depth", options->depth, "Messages in flight (default 128)");
+  add_real(*command, options->real);
+  set_action(*command, options, action, micro);
+}
+
+void add_micros(CLI::App& app, Action& action) {
+  add_micro(app, real::MicroKind::kPingPong, "Half a round trip between two ranks", action);
+  add_micro(app, real::MicroKind::kSendLatency, "The same by SEND, as ib_send_lat", action);
+  add_micro(app, real::MicroKind::kReadLatency, "RDMA READ, post to completion, as ib_read_lat",
+            action);
+  add_micro(app, real::MicroKind::kWriteBandwidth, "RDMA WRITE one way, as ib_write_bw", action);
+}
+
 void add_select(CLI::App& app, Action& action) {
   auto options = std::make_shared<SelectOptions>();
   CLI::App* command = app.add_subcommand(
@@ -209,6 +283,8 @@ int run_command_line(const std::vector<std::string>& arguments, Console& console
   app.add_flag("--version", show_version, "Print version and libraries");
   Action action;
   add_list(app, action);
+  add_measure(app, action);
+  add_micros(app, action);
   add_nccl(app, action);
   add_run(app, action);
   add_select(app, action);

@@ -143,28 +143,34 @@ void fill_input(const CheckedCollective& checked, RankId rank, std::span<std::by
                 input_value(checked, rank, static_cast<std::int64_t>(i)));
 }
 
-std::optional<std::string> find_difference(const CheckedCollective& checked, RankId rank,
-                                           std::span<const std::byte> output) {
+Difference compare_output(const CheckedCollective& checked, RankId rank,
+                          std::span<const std::byte> output) {
   const auto elements = static_cast<std::int64_t>(output.size()) / size_of(checked.type).count();
   const bool shared = checked.collective == Collective::kAllGather ||
                       checked.collective == Collective::kAllToAll ||
                       checked.collective == Collective::kGather;
   const std::int64_t count = shared ? elements / checked.ranks : elements;
-  std::optional<std::string> first;
-  std::int64_t wrong = 0;
+  Difference difference;
   for (std::int64_t i = 0; i < elements; ++i) {
     const std::optional<std::int64_t> expected = expected_value(checked, rank, i, count);
     const double found = element_value(checked.type, output.data(), static_cast<std::size_t>(i));
     if (!expected || found == static_cast<double>(*expected))
       continue;
-    if (++wrong == 1)
-      first = fmt::format("rank {} element {} of {} is {}, expected {}", rank.value(), i, elements,
-                          found, *expected);
+    if (++difference.wrong == 1) {
+      difference.text = fmt::format("rank {} element {} of {} is {}, expected {}", rank.value(), i,
+                                    elements, found, *expected);
+    }
   }
-  if (first)
-    *first += fmt::format(" ({} element{} differ{})", wrong, wrong == 1 ? "" : "s",
-                          wrong == 1 ? "s" : "");
-  return first;
+  return difference;
+}
+
+std::optional<std::string> find_difference(const CheckedCollective& checked, RankId rank,
+                                           std::span<const std::byte> output) {
+  const Difference difference = compare_output(checked, rank, output);
+  if (difference.wrong == 0)
+    return std::nullopt;
+  return fmt::format("{} ({} element{} differ{})", difference.text, difference.wrong,
+                     difference.wrong == 1 ? "" : "s", difference.wrong == 1 ? "s" : "");
 }
 
 }  // namespace busbw::real

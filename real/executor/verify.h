@@ -36,6 +36,14 @@ std::optional<std::int64_t> expected_value(const CheckedCollective& checked, Ran
 /// Fills `input` for `rank`.
 void fill_input(const CheckedCollective& checked, RankId rank, std::span<std::byte> input);
 
+/// Elements of an output that are not what they must be; the text names the first.
+struct Difference {
+  std::int64_t wrong = 0;
+  std::string text;  // "rank 2 element 17 of 1024 is 5, expected 9"; empty when all are exact
+};
+Difference compare_output(const CheckedCollective& checked, RankId rank,
+                          std::span<const std::byte> output);
+
 /// "rank 2 element 17 of 1024 is 5, expected 9 (3 elements differ)"; nothing when all are exact.
 std::optional<std::string> find_difference(const CheckedCollective& checked, RankId rank,
                                            std::span<const std::byte> output);

@@ -26,6 +26,28 @@ def runtime_packages():
     return sorted(line.split()[1] for line in lines if line.startswith('runtime '))
 
 
+def owners_of(program):
+    """Packages that own the libraries which a program names."""
+    needed = re.findall(r'\(NEEDED\).*\[(.+)\]', command('readelf', '-d', program))
+    loaded = command('ldd', program)
+    owners = set()
+    for library in needed:
+        if library.startswith(('libasan', 'libubsan', 'libtsan')):
+            continue  # sanitizer builds are not packaged
+        path = re.search(rf'{re.escape(library)} => (\S+)', loaded)
+        path = os.path.realpath(path.group(1) if path else shutil.which(library) or library)
+        # Files that moved to /usr are still registered without it.
+        for candidate in (path, path.removeprefix('/usr')):
+            found = subprocess.run(['dpkg-query', '-S', candidate], capture_output=True, text=True,
+                                   check=False)
+            if found.returncode == 0:
+                owners.add(found.stdout.split(':')[0])
+                break
+        else:
+            raise AssertionError(f'no package owns {library} ({path})')
+    return owners
+
+
 @unittest.skipUnless(shutil.which('dpkg-deb') and shutil.which('readelf'), 'no dpkg-deb or readelf')
 class Package(unittest.TestCase):
     @classmethod
@@ -44,24 +66,12 @@ class Package(unittest.TestCase):
         depends = command('dpkg-deb', '--field', self.deb, 'Depends').strip()
         self.assertEqual(sorted(depends.split(', ')), runtime_packages())
 
-    def test_runtime_packages_own_the_libraries_of_the_program(self):
-        needed = re.findall(r'\(NEEDED\).*\[(.+)\]', command('readelf', '-d', PROGRAM))
-        loaded = command('ldd', PROGRAM)
+    def test_runtime_packages_own_the_libraries_of_the_programs(self):
+        shipped = sorted(path.name for path in (self.root / 'usr/bin').iterdir())
+        self.assertEqual(shipped, ['busbw', 'busbw-rank'])
         owners = set()
-        for library in needed:
-            if library.startswith(('libasan', 'libubsan', 'libtsan')):
-                continue  # sanitizer builds are not packaged
-            path = re.search(rf'{re.escape(library)} => (\S+)', loaded)
-            path = os.path.realpath(path.group(1) if path else shutil.which(library) or library)
-            # Files that moved to /usr are still registered without it.
-            for candidate in (path, path.removeprefix('/usr')):
-                found = subprocess.run(['dpkg-query', '-S', candidate], capture_output=True,
-                                       text=True, check=False)
-                if found.returncode == 0:
-                    owners.add(found.stdout.split(':')[0])
-                    break
-            else:
-                self.fail(f'no package owns {library} ({path})')
+        for name in shipped:
+            owners |= owners_of(str(pathlib.Path(PROGRAM).parent / name))
         self.assertEqual(sorted(owners), runtime_packages())
 
     def test_installed_program_finds_its_catalogue(self):
@@ -74,9 +84,10 @@ class Package(unittest.TestCase):
                              expected)
 
     def test_no_path_of_the_building_machine_is_inside(self):
-        program = (self.root / 'usr/bin/busbw').read_bytes()
-        found = re.findall(rb'[ -~]*' + re.escape(f'{SOURCE}/'.encode()) + rb'[ -~]*', program)
-        self.assertEqual(found[:10], [])
+        for path in sorted((self.root / 'usr/bin').iterdir()):
+            found = re.findall(rb'[ -~]*' + re.escape(f'{SOURCE}/'.encode()) + rb'[ -~]*',
+                               path.read_bytes())
+            self.assertEqual(found[:10], [], path.name)
 
 
 if __name__ == '__main__':

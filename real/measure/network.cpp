@@ -1,0 +1,147 @@
+// See network.h.
+#include "real/measure/network.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "models/nccl/network.h"
+#include "real/movers/host_mover.h"
+#include "real/movers/shm_mover.h"
+#include "real/movers/tcp_mover.h"
+#include "real/verbs/inventory.h"
+#include "sim/core/errors.h"
+#include "sim/core/text.h"
+
+namespace busbw::real {
+namespace {
+
+/// Per rank: whether shared memory reaches it from here.
+std::vector<bool> inside_of(const Session& session, const NetworkOrder& order) {
+  std::vector<bool> inside = session.same_host();
+  const std::size_t self = session.rank().index();
+  for (std::size_t rank = 0; rank < inside.size(); ++rank) {
+    const bool meant = order.host_of.empty() || order.host_of.at(rank) == order.host_of.at(self);
+    inside[rank] = rank == self || (inside[rank] && meant && order.shared_inside);
+  }
+  return inside;
+}
+
+/// The order's variables, with NCCL_NET set where it names a network.
+nccl::Environment environment_of(const NetworkOrder& order) {
+  nccl::Environment environment = order.environment;
+  if (order.kind == NetworkKind::kVerbs)
+    environment["NCCL_NET"] = "IB";
+  if (order.kind == NetworkKind::kSocket)
+    environment["NCCL_NET"] = "Socket";
+  return environment;
+}
+
+nccl::NetworkChoice choose(const NetworkOrder& order, const std::shared_ptr<verbs::Api>& api) {
+  nccl::SelectionInput input;
+  input.version = order.version;
+  input.environment = environment_of(order);
+  nccl::Inventory host;
+  host.interfaces = verbs::read_interfaces();
+  host.exposure.libibverbs = api != nullptr;
+  // TCP alone needs no device; opening them could fail for reasons that do not matter then.
+  if (api != nullptr && order.kind != NetworkKind::kSocket)
+    host.hcas = verbs::read_hcas(api);
+  input.hosts = {host};
+  return nccl::choose_network(input, host);
+}
+
+std::unique_ptr<Mover> tcp_of(const Session& session, const nccl::NetworkChoice& choice) {
+  const auto turn = static_cast<std::size_t>(session.local_rank()) % choice.sockets.size();
+  const nccl::ChosenInterface& chosen = choice.sockets[turn];
+  return make_tcp_mover({nccl::to_string(chosen.address), chosen.name});
+}
+
+/// The network that leaves the host; all ranks must agree on its kind.
+std::unique_ptr<Mover> between(Session& session, const NetworkOrder& order,
+                               const std::shared_ptr<verbs::Api>& api) {
+  const nccl::NetworkChoice choice = choose(order, api);
+  const std::string own = choice.network.value_or("none");
+  const std::vector<std::string> all = session.exchange(own);
+  if (!choice.network) {
+    std::vector<std::string> texts;
+    for (const nccl::Reason& reason : choice.reasons)
+      texts.push_back(reason.text);
+    throw SystemError({"choice of the network", join(texts, "; "), "", ""});
+  }
+  for (std::size_t rank = 0; rank < all.size(); ++rank) {
+    if (all[rank] != own) {
+      throw SystemError({"choice of the network",
+                         fmt::format("{} here, {} on the other", own, all[rank]), "",
+                         session.group().names[rank]});
+    }
+  }
+  if (own != "IB")
+    return tcp_of(session, choice);
+  VerbsChoice verbs = choose_verbs(session, order, api);
+  return make_verbs_mover(std::move(verbs.device), verbs.options);
+}
+
+}  // namespace
+
+VerbsChoice choose_verbs(const Session& session, const NetworkOrder& order,
+                         const std::shared_ptr<verbs::Api>& api) {
+  if (api == nullptr) {
+    throw SystemError(
+        {"open of verbs", "this build has no libibverbs (Debian: libibverbs-dev)", "", ""});
+  }
+  const verbs::PortSelection selection = verbs::select_ports(api, order.environment, order.version);
+  const verbs::UsablePort& port = verbs::port_of(selection, session.local_rank());
+  VerbsChoice choice;
+  choice.device = verbs::Device::open(api, port.device);
+  choice.options.port = port.port;
+  choice.options.gid_index = port.gid_index;
+  choice.options.method = order.method;
+  choice.options.settings = nccl::connection_settings(order.environment, order.version);
+  return choice;
+}
+
+std::unique_ptr<Mover> make_mover(Session& session, const NetworkOrder& order,
+                                  const std::shared_ptr<verbs::Api>& api) {
+  const std::vector<bool> inside = inside_of(session, order);
+  const bool alone = std::all_of(inside.begin(), inside.end(), [](bool in) { return in; });
+  if (order.kind == NetworkKind::kShared && !alone) {
+    throw SystemError({"choice of the network",
+                       "shared memory does not reach ranks of another host or, with "
+                       "NCCL_SHM_DISABLE=1, any",
+                       "", ""});
+  }
+  // Every rank takes part in between()'s exchange, or none does.
+  const std::vector<std::string> alones = session.exchange(alone ? "1" : "0");
+  const bool no_network =
+      std::all_of(alones.begin(), alones.end(), [](const std::string& one) { return one == "1"; });
+  if (no_network)
+    return make_shm_mover();
+  std::unique_ptr<Mover> network = between(session, order, api);
+  if (std::count(inside.begin(), inside.end(), true) == 1)
+    return network;
+  return make_host_mover(make_shm_mover(), std::move(network), inside);
+}
+
+std::string describe_movers(Session& session, const Mover& mover) {
+  const std::vector<std::string> all = session.exchange(mover.describe());
+  std::vector<std::pair<std::string, std::vector<std::string>>> groups;
+  for (std::size_t rank = 0; rank < all.size(); ++rank) {
+    const auto known = std::find_if(groups.begin(), groups.end(),
+                                    [&](const auto& group) { return group.first == all[rank]; });
+    if (known == groups.end())
+      groups.emplace_back(all[rank], std::vector<std::string>{std::to_string(rank)});
+    else
+      known->second.push_back(std::to_string(rank));
+  }
+  if (groups.size() == 1)
+    return groups.front().first;
+  std::vector<std::string> texts;
+  texts.reserve(groups.size());
+  for (const auto& [text, ranks] : groups)
+    texts.push_back(
+        fmt::format("rank{} {}: {}", ranks.size() == 1 ? "" : "s", join(ranks, ","), text));
+  return join(texts, "; ");
+}
+
+}  // namespace busbw::real

@@ -1,0 +1,25 @@
+// What rank 0 prints: nccl-tests' table for collectives, perftest's for two ranks, and JSON.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "real/measure/measure.h"
+#include "real/measure/micro.h"
+#include "real/measure/task.h"
+#include "sim/core/value.h"
+
+namespace busbw::tools {
+
+std::string format_measured(const real::Task& task,
+                            const std::vector<real::SectionResult>& results);
+std::string format_micro(const real::Task& task, const real::MicroResult& result);
+
+/// Schema busbw.measure/1: warmup, iterations, barrier, in_place, remarks[], sections[] {title,
+/// network, collective, ranks, type, redop, results[] {bytes, count, root, algorithm, channels,
+/// time_us {min, median, max}, algbw_GBps, busbw_GBps, wrong}}.
+Value measured_value(const real::Task& task, const std::vector<real::SectionResult>& results);
+/// Schema busbw.micro/1: benchmark, network, results[] {bytes, iterations, min_us, median_us,
+/// p99_us, GBps, messages_per_s}; the last two are null but for write-bw.
+Value micro_value(const real::Task& task, const real::MicroResult& result);
+
+}  // namespace busbw::tools
