@@ -236,7 +236,7 @@ std::vector<real::Section> sections_of_flags(const MeasureOptions& options, Prob
         section.type = common.type;
         section.reduction = common.reduction;
         section.shape = shape_of(common, collective);
-        if (common.hosts_given)
+        if (common.hosts_given && network.kind != real::NetworkKind::kShared)
           section.network.host_of = section.shape.host_of;
         else if (network.kind == real::NetworkKind::kVerbs ||
                  network.kind == real::NetworkKind::kSocket)

@@ -83,7 +83,8 @@ class Reader {
     section.network = read_network(options_.real, variant.environment, kind, problems_);
     problems_.throw_if_any();
     section.network.version = variant.version;
-    section.network.host_of = plan.shape.host_of;
+    if (section.network.kind != real::NetworkKind::kShared)
+      section.network.host_of = plan.shape.host_of;
     add_points(plan, variant, sizes_.empty() ? variant.workload.sizes : sizes_, section);
     const bool verbs = section.network.kind == real::NetworkKind::kVerbs ||
                        section.network.kind == real::NetworkKind::kAuto;
