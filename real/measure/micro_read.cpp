@@ -161,7 +161,7 @@ class ReadPair {
   [[noreturn]] void fail(const verbs::Completion& completion) const {
     const SystemError::Details details{"RDMA READ", verbs::status_text(completion.status),
                                        queue_pair_.describe(), queue_pair_.peer()};
-    if (completion.status == verbs::kRetryExceeded || completion.status == verbs::kFlushed)
+    if (verbs::peer_may_be_gone(completion.status))
       throw PeerLost(details);
     throw SystemError(details);
   }

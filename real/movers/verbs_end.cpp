@@ -238,9 +238,7 @@ void VerbsEnd::fail(std::size_t lane, const verbs::Completion& completion) const
       fmt::format("{}, {}, {}", shared_.group.names[shared_.group.self.index()],
                   queue_pair.describe(), to_string(link_.id)),
       queue_pair.peer()};
-  // A peer that ended looks like this too: others may know more.
-  if (completion.status == verbs::kRetryExceeded || completion.status == verbs::kFlushed ||
-      completion.status == verbs::kRemoteInvalidRequest)
+  if (verbs::peer_may_be_gone(completion.status))
     throw PeerLost(details);
   throw SystemError(details);
 }

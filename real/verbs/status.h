@@ -17,6 +17,13 @@ inline constexpr int kRemoteAccessError = 10;
 inline constexpr int kRetryExceeded = 12;
 inline constexpr int kReceiverNotReady = 13;
 
+/// A peer that ended looks like this too, since its queue pair and its registered memory went with
+/// it: others may know more.
+constexpr bool peer_may_be_gone(int status) {
+  return status == kRetryExceeded || status == kFlushed || status == kRemoteInvalidRequest ||
+         status == kRemoteAccessError;
+}
+
 /// "IBV_WC_RETRY_EXC_ERR (12): peer unreachable: link down, ...".
 std::string status_text(int status);
 
