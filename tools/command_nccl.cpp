@@ -66,9 +66,10 @@ int nccl_decide(const NcclDecideOptions& options, Console& console) {
   const nccl::graph::Decision decision = nccl::graph::decide(input);
   for (const std::string& warning : job.warnings)
     console.err << "warning: " << warning << '\n';
-  if (options.collnet && nccl::numeric(input.environment, "NCCL_COLLNET_ENABLE", 0) != 1)
+  if (options.collnet && nccl::numeric(input.environment, "NCCL_COLLNET_ENABLE", 0) != 1) {
     console.err << "warning: --collnet: NCCL reduces in the network only with "
                    "NCCL_COLLNET_ENABLE=1\n";
+  }
   if (!options.dump_graphs.empty()) {
     const auto first = static_cast<std::size_t>(decision.nodes.front().group);
     write_file(options.dump_graphs,
@@ -93,10 +94,11 @@ int nccl_export(const NcclExportOptions& options, Console& console) {
   for (const std::string& remark : topology.remarks)
     console.err << "warning: " << remark << '\n';
   const std::string text = nccl::graph::print_topology(topology.document);
-  if (options.output.empty() || options.output == "-")
+  if (options.output.empty() || options.output == "-") {
     console.out << text;
-  else
+  } else {
     write_file(options.output, text);
+  }
   return kExitDone;
 }
 

@@ -108,7 +108,7 @@ std::size_t receive_bytes_of(const VerbsMoverOptions& options, const Link& link,
 
 VerbsEnd::VerbsEnd(VerbsShared& shared, Link link, bool sending)
     : shared_(shared),
-      link_(std::move(link)),
+      link_(link),
       sending_(sending),
       peer_(sending ? link_.id.destination : link_.id.source),
       depth_(send_depth_of(shared.options, link_)),
