@@ -2,7 +2,6 @@
 #include "scenarios/job.h"
 
 #include <algorithm>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>

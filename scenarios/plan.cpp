@@ -38,7 +38,7 @@ void set_shape(const nccl::graph::Decision& graph, Plan& plan) {
   }
 }
 
-/// The schedule's name of an algorithm; nothing when it has none.
+/// The schedule's name of an algorithm; nothing when it is not played.
 std::optional<Algorithm> playable(nccl::graph::Algorithm algorithm) {
   switch (algorithm) {
     case nccl::graph::Algorithm::kTree:

@@ -1,9 +1,9 @@
 // From NCCL's decision to what is played: rings and trees per channel, the NIC port of each rank on
 // each channel, and the algorithm and protocol of each size.
 //
-// Everything is taken from the graph decision (models/nccl/graph). Algorithms without a schedule
-// (NVLS, CollNet) are passed over with a remark. A workload may ask for an algorithm by name, also
-// for Hierarchical, which NCCL does not have.
+// Everything is taken from the graph decision (models/nccl/graph). Algorithms whose switches the
+// player does not know (NVLS, CollNet) are passed over with a remark. A workload may ask for an
+// algorithm by name, also for Hierarchical, which NCCL does not have.
 #pragma once
 #include <optional>
 #include <string>
@@ -48,7 +48,7 @@ Plan make_plan(const Variant& variant, const Job& job);
 struct Candidates {
   std::vector<Candidate> list;
   std::optional<std::string>
-      passed_over;  // NCCL's own choice when it has no schedule: "NVLS/Simple"
+      passed_over;  // NCCL's own choice when it is not played: "NVLS/Simple"
 };
 /// The list is empty when NCCL_ALGO and NCCL_PROTO leave nothing that can be played.
 Candidates find_candidates(const Plan& plan, const Variant& variant, Bytes bytes);

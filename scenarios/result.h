@@ -39,7 +39,7 @@ struct SizeResult {
   std::int64_t count = 0;  // elements
   Run chosen;
   std::vector<Run> runs;                   // the chosen one first
-  std::optional<std::string> passed_over;  // what NCCL takes when it has no schedule here
+  std::optional<std::string> passed_over;  // what NCCL takes when that is not played
   double algbw_GBps = 0;
   double busbw_GBps = 0;
   std::optional<Duration> measured;

@@ -102,7 +102,7 @@ void check_expectations(const Variant& variant, VariantResult& result) {
   }
 }
 
-/// Sizes at which NCCL takes an algorithm that has no schedule here.
+/// Sizes at which NCCL takes an algorithm that is not played here.
 void remark_passed_over(VariantResult& result) {
   std::map<std::string, std::vector<std::string>> sizes;
   for (const SizeResult& size : result.results) {
