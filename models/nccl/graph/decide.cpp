@@ -100,6 +100,11 @@ class Decider {
                                      "below an NVSwitch or a NIC, or several in one 'pci'",
                                      std::abs(gpus - system.count(NodeType::kGpu)), gpus)}});
     }
+    if (!every_rank_once(system)) {
+      throw InputError({{hosts.front()->where,
+                         "a GPU stands twice and another not at all: expected one 'gpu' in each "
+                         "'pci', below neither an NVSwitch nor a NIC"}});
+    }
     system.inter = gpus != ranks_;
     for (const int net : system.all(NodeType::kNet)) {
       Net& nic = system.nodes[at(net)].net;
@@ -117,6 +122,18 @@ class Decider {
       decision_.groups.push_back(searched(system, part));
     }
     return cache_.emplace(members, std::move(numbers)).first->second;
+  }
+
+  /// Equal numbers of GPUs do not say it: one may be lost and another counted twice.
+  static bool every_rank_once(const System& system) {
+    std::vector<bool> seen(at(system.count(NodeType::kGpu)));
+    for (const int gpu : system.all(NodeType::kGpu)) {
+      const int rank = system.nodes[at(gpu)].gpu.rank;
+      if (rank < 0 || rank >= system.count(NodeType::kGpu) || seen[at(rank)])
+        return false;
+      seen[at(rank)] = true;
+    }
+    return true;
   }
 
   static int first_rank(const System& system, const std::vector<int>& gpus) {

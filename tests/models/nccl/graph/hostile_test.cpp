@@ -186,5 +186,26 @@ TEST(Hostile, HugeVariablesDoNotHang) {
   EXPECT_EQ(decide(input).comm.channels, 64);  // NCCL's most
 }
 
+TEST(Hostile, OneGpuLostAndAnotherTwice) {
+  // Three elements hold GPUs and NCCL finds three: one of them twice, and not that below the NIC.
+  const std::string first = "<gpu dev=\"0\" sm=\"80\" rank=\"0\" gdr=\"1\"/>";
+  const std::string second = "<gpu dev=\"1\" sm=\"80\" rank=\"1\" gdr=\"1\"/>";
+  const std::string gpu = "\" class=\"0x030200\">";
+  const std::string text =
+      "<system version=\"1\">\n<cpu numaid=\"0\" arch=\"x86_64\" vendor=\"GenuineIntel\" "
+      "familyid=\"6\" modelid=\"106\">\n"
+      "<pci busid=\"0000:01:00.0\" class=\"0x060400\" link_speed=\"16.0 GT/s PCIe\" "
+      "link_width=\"16\">\n<pci busid=\"0000:02:00.0" + gpu + first + first +
+      "</pci>\n<pci busid=\"0000:03:00.0" + gpu + second +
+      "</pci>\n<pci busid=\"0000:04:00.0\" class=\"0x020000\"><nic><net name=\"a\" dev=\"0\" "
+      "speed=\"200000\" port=\"1\" guid=\"0x1\" gdr=\"1\"/></nic>\n<pci busid=\"0000:26:00.4" +
+      gpu + second + "</pci></pci></pci></cpu></system>\n";
+  DecideInput input = equal_hosts(parsed(text), 2);
+  input.version = Version{2, 21, 5};  // one document; later the views of the ranks are merged
+  EXPECT_EQ(refusal(input),
+            "test.xml:1:2: error: a GPU stands twice and another not at all: expected one 'gpu' in "
+            "each 'pci', below neither an NVSwitch nor a NIC");
+}
+
 }  // namespace
 }  // namespace busbw::nccl::graph
