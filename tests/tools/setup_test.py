@@ -121,7 +121,7 @@ class Builds(Fakes):
                               text=True, timeout=100, check=False, stdin=subprocess.DEVNULL)
 
     def test_counts_of_a_small_project_twice(self):
-        self.installed(*packages('build', 'test'))
+        self.installed(*packages('build', 'test', 'roce'))
         copy = self.copy_of_scripts()
         (copy / 'CMakePresets.json').write_text(PRESETS, encoding='utf-8')
         lists = copy / 'CMakeLists.txt'
@@ -138,7 +138,7 @@ class Builds(Fakes):
         self.assertIn('failed:\n  release: bad\n  release: gone\n', result.stdout)
 
     def test_failed_build_shows_the_error_and_no_counts(self):
-        self.installed(*packages('build', 'test', 'check'))
+        self.installed(*packages('build', 'test', 'check', 'roce'))
         self.fake('cmake', 'case "$*" in *--build*) echo "[1/2] cc a.cpp"; '
                            'echo "a.cpp:1:2: error: no such thing"; exit 1;; esac')
         copy = self.copy_of_scripts()
@@ -163,7 +163,7 @@ class Lists(unittest.TestCase):
         for line in (ROOT / 'tools/packages.txt').read_text(encoding='utf-8').splitlines():
             if line and not line.startswith('#'):
                 role, package, purpose = line.split(None, 2)
-                self.assertIn(role, ('build', 'test', 'runtime', 'check', 'optional'))
+                self.assertIn(role, ('build', 'test', 'runtime', 'check', 'roce', 'optional'))
                 self.assertTrue(purpose)
                 self.assertNotIn(package, seen)
                 seen.add(package)
@@ -171,7 +171,7 @@ class Lists(unittest.TestCase):
     def test_readme_names_the_list_and_no_package_of_its_own(self):
         readme = (ROOT / 'README.md').read_text(encoding='utf-8')
         self.assertIn('(tools/packages.txt)', readme)
-        known = packages('build', 'test', 'runtime', 'check', 'optional')
+        known = packages('build', 'test', 'runtime', 'check', 'roce', 'optional')
         for word in re.findall(r'`(lib[a-z0-9.+-]+|[a-z0-9.+-]+-dev)`', readme):
             self.assertIn(word, known)
 
