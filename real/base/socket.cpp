@@ -165,8 +165,8 @@ Descriptor accept_from(int listener) {
   }
 }
 
-void write_all(int socket, const std::string& bytes, const Patience& patience,
-               const std::string& peer) {
+int try_write_all(int socket, const std::string& bytes, const Patience& patience,
+                  const std::string& peer) {
   std::size_t done = 0;
   while (done < bytes.size()) {
     const ssize_t count =
@@ -176,9 +176,16 @@ void write_all(int socket, const std::string& bytes, const Patience& patience,
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
       wait_for(socket, Ready::kWrite, patience.deadline, patience.watch, {"send", "", peer});
     } else if (errno != EINTR) {
-      fail_call("send", errno, "", peer);
+      return errno;
     }
   }
+  return 0;
+}
+
+void write_all(int socket, const std::string& bytes, const Patience& patience,
+               const std::string& peer) {
+  if (const int error = try_write_all(socket, bytes, patience, peer); error != 0)
+    fail_call("send", error, "", peer);
 }
 
 bool read_exactly(int socket, char* bytes, std::size_t size, const Patience& patience) {

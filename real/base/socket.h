@@ -41,7 +41,11 @@ Descriptor accept_from(int listener);
 /// TCP_NODELAY, keep-alive: a peer whose machine vanished is noticed in about half a minute.
 void tune(int socket);
 
-/// Writes all bytes. Throws SystemError.
+/// Writes all bytes. Returns 0, or the errno with which the connection was lost. Throws SystemError
+/// when the deadline passes first.
+int try_write_all(int socket, const std::string& bytes, const Patience& patience,
+                  const std::string& peer);
+/// The same; a lost connection is a SystemError too.
 void write_all(int socket, const std::string& bytes, const Patience& patience,
                const std::string& peer);
 /// Reads exactly `size` bytes. False when the peer closed or nothing came before the deadline.

@@ -26,9 +26,11 @@ bool communicates(const Step& step) {
 }
 
 template <class T>
-void add_once(std::vector<T*>& list, T* item) {
-  if (std::find(list.begin(), list.end(), item) == list.end())
-    list.push_back(item);
+void add_once(std::vector<std::pair<LinkId, T*>>& list, const LinkId& id, T* item) {
+  const bool known = std::any_of(list.begin(), list.end(),
+                                 [&](const auto& entry) { return entry.second == item; });
+  if (!known)
+    list.emplace_back(id, item);
 }
 
 }  // namespace
@@ -85,12 +87,15 @@ Executor::Executor(const collectives::Schedule& schedule, RankId rank, Mover& mo
     senders_.emplace_back(lane.steps.size(), nullptr);
     receivers_.emplace_back(lane.steps.size(), nullptr);
     for (std::size_t step = 0; step < lane.steps.size(); ++step) {
+      if (!communicates(lane.steps[step]))
+        continue;
+      const LinkId id = link_of(lane, lane.steps[step]);
       if (lane.steps[step].op == Op::kSend) {
-        senders_.back()[step] = &mover.sender(link_of(lane, lane.steps[step]));
-        add_once(all_senders_, senders_.back()[step]);
-      } else if (lane.steps[step].op == Op::kReceive) {
-        receivers_.back()[step] = &mover.receiver(link_of(lane, lane.steps[step]));
-        add_once(all_receivers_, receivers_.back()[step]);
+        senders_.back()[step] = &mover.sender(id);
+        add_once(all_senders_, id, senders_.back()[step]);
+      } else {
+        receivers_.back()[step] = &mover.receiver(id);
+        add_once(all_receivers_, id, receivers_.back()[step]);
       }
     }
   }
@@ -157,15 +162,8 @@ bool Executor::try_step(const LaneState& state, const Step& step, const Executor
       const Message* message = receiver.front();
       if (message == nullptr)
         return false;
-      if (static_cast<std::int64_t>(message->bytes) != step.bytes.count()) {
-        throw SystemError(
-            {"receive",
-             fmt::format("a message of {} bytes where {} were expected: the ranks do not run the "
-                         "same collective with the same byte count",
-                         message->bytes, step.bytes.count()),
-             collectives::describe_step(schedule_, state.lane, state.next),
-             fmt::format("rank {}", step.peer.value())});
-      }
+      if (static_cast<std::int64_t>(message->bytes) != step.bytes.count())
+        refuse(state, step, message->bytes);
       buffers_.store(step.buffer, step.offset, *message);
       receiver.pop();
       ++counts_.messages_received;
@@ -185,6 +183,19 @@ bool Executor::try_step(const LaneState& state, const Step& step, const Executor
   CHECK(false, "op {}", static_cast<int>(step.op));
 }
 
+/// The peer sends another byte count.
+void Executor::refuse(const LaneState& state, const Step& step, std::size_t bytes) const {
+  const LinkView view = mover_.look_at(link_of(schedule_.lanes[state.lane], step));
+  throw SystemError(
+      {"receive",
+       fmt::format("a message of {} bytes where {} were expected: the ranks do not run the same "
+                   "collective with the same byte count",
+                   bytes, step.bytes.count()),
+       fmt::format("{}, {}", collectives::describe_step(schedule_, state.lane, state.next),
+                   view.object),
+       view.peer});
+}
+
 bool Executor::finished() const {
   return std::all_of(lanes_.begin(), lanes_.end(), [&](const LaneState& state) {
     return state.next == schedule_.lanes[state.lane].steps.size();
@@ -193,9 +204,9 @@ bool Executor::finished() const {
 
 bool Executor::settled() {
   bool all = true;
-  for (Receiver* receiver : all_receivers_)
+  for (const auto& [id, receiver] : all_receivers_)
     all = receiver->settle() && all;
-  for (const Sender* sender : all_senders_)
+  for (const auto& [id, sender] : all_senders_)
     all = sender->drained() && all;
   return all;
 }
@@ -203,15 +214,22 @@ bool Executor::settled() {
 /// Says what the first stuck lane waits for.
 void Executor::give_up(Waiter& waiter) const {
   for (const LaneState& state : lanes_) {
-    const std::vector<Step>& steps = schedule_.lanes[state.lane].steps;
-    if (state.next == steps.size() || waits_for_lane(steps[state.next]))
+    const collectives::Lane& lane = schedule_.lanes[state.lane];
+    if (state.next == lane.steps.size() || waits_for_lane(lane.steps[state.next]))
       continue;
-    const Step& step = steps[state.next];
-    waiter.fail(to_string(step.op), collectives::describe_step(schedule_, state.lane, state.next),
-                fmt::format("rank {}", step.peer.value()));
+    const Step& step = lane.steps[state.next];
+    waiter.fail(to_string(step.op), link_of(lane, step),
+                collectives::describe_step(schedule_, state.lane, state.next));
   }
-  waiter.fail("wait for the last messages to be received", fmt::format("rank {}", rank_.value()),
-              "");
+  for (const auto& [id, sender] : all_senders_) {
+    if (!sender->drained())
+      waiter.fail("wait for the last messages to be received", id);
+  }
+  for (const auto& [id, receiver] : all_receivers_) {
+    if (!receiver->settle())
+      waiter.fail("wait for the last credits to be sent", id);
+  }
+  CHECK(false, "rank {} waits for nothing", rank_.value());
 }
 
 }  // namespace busbw::real

@@ -56,6 +56,8 @@ class Executor {
   [[nodiscard]] bool finished() const;
   bool settled();
   [[nodiscard]] bool waits_for_lane(const collectives::Step& step) const;
+  [[noreturn]] void refuse(const LaneState& state, const collectives::Step& step,
+                           std::size_t bytes) const;
   [[noreturn]] void give_up(Waiter& waiter) const;
 
   const collectives::Schedule& schedule_;
@@ -66,8 +68,8 @@ class Executor {
   std::vector<std::int64_t> position_of_lane_;  // index in lanes_, -1: another rank's
   std::vector<std::vector<Sender*>> senders_;   // [lane of this rank][step]
   std::vector<std::vector<Receiver*>> receivers_;
-  std::vector<Sender*> all_senders_;
-  std::vector<Receiver*> all_receivers_;
+  std::vector<std::pair<LinkId, Sender*>> all_senders_;
+  std::vector<std::pair<LinkId, Receiver*>> all_receivers_;
   ExecutorCounts counts_;
 };
 

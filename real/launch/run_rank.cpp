@@ -2,14 +2,27 @@
 // failing. See session.h.
 #include <exception>
 
+#include <fmt/format.h>
+
 #include "real/base/signals.h"
 #include "real/launch/session.h"
 
 namespace busbw::real {
 namespace {
 
-/// How long a rank that lost a connection waits for word of who ended and why.
+/// How long a rank that lost a connection waits for word of who ended and why; twice as long for a
+/// mere echo, so that it never speaks before the rank that knows more.
 constexpr Milliseconds kWaitForCause{1000};
+
+/// The failure of this rank as every rank shall see it: with its name. What another rank has said
+/// is passed on as it is.
+[[noreturn]] void end_with(Session& session, const std::string& why) {
+  const std::optional<SystemError> known = session.failure();
+  if (known && known->what() == why)
+    throw SystemError(*known);
+  session.report(why);
+  throw SystemError({session.name(), why, "", ""});
+}
 
 }  // namespace
 
@@ -18,13 +31,18 @@ void run_rank(Session& session, const std::function<void()>& body) {
     body();
     session.leave();
   } catch (const PeerLost& lost) {
-    if (const std::optional<SystemError> cause = session.cause(kWaitForCause)) {
+    const Milliseconds longest = lost.echo() ? 2 * kWaitForCause : kWaitForCause;
+    if (const std::optional<SystemError> cause = session.cause(longest)) {
       SystemError::Details details = cause->details();
-      details.reason += std::string("; here: ") + lost.what();
+      details.reason += fmt::format("; {} saw: {}", session.name(), lost.what());
       throw SystemError(details);
     }
-    session.report(lost.what());
+    end_with(session, lost.what());
+  } catch (const Interrupted& interrupted) {
+    session.report(interrupted.what());
     throw;
+  } catch (const SystemError& error) {
+    end_with(session, error.what());
   } catch (const std::exception& error) {
     session.report(error.what());
     throw;

@@ -16,6 +16,7 @@ constexpr std::uint64_t kMagic = 0x6275736277303031;  // "busbw001": changes wit
 constexpr std::size_t kHeadBytes = 5;
 constexpr std::uint32_t kLongestFrame = 256U << 20U;
 constexpr std::uint32_t kLongestHello = 64U << 10U;
+constexpr const char* kSilentEnd = "it ended without a word: killed, crashed, or its host is gone";
 /// A stranger on the port gets this long to say who it is.
 constexpr Milliseconds kHelloTime{2000};
 
@@ -201,7 +202,8 @@ std::vector<std::string> Session::exchange(const std::string& own) {
 
 void Session::connect(Mover& mover, const std::vector<Link>& links) {
   const std::vector<std::string> offers = exchange(mover.open(group(), links));
-  mover.connect(offers, {Deadline::in(patience_), *this});
+  // Less than the others wait for in barrier(), so that who cannot connect says why.
+  mover.connect(offers, {Deadline::in(patience_ * 2 / 3), *this});
   barrier();
   mover.established();
 }
@@ -209,7 +211,7 @@ void Session::connect(Mover& mover, const std::vector<Link>& links) {
 void Session::report(const std::string& why) {
   if (failure_)
     return;
-  failure_ = SystemError::Details{names_[rank().index()], why, "", ""};
+  failure_ = SystemError::Details{name(), why, "", ""};
   WireWriter writer;
   writer.text(failure_->call).text(failure_->reason);
   const std::string text = writer.take();
@@ -222,6 +224,12 @@ void Session::leave() {
   leaving_ = true;
   for (Line& line : lines_)
     try_send(line, kBye, "");
+}
+
+std::optional<SystemError> Session::failure() const {
+  if (!failure_)
+    return std::nullopt;
+  return SystemError(*failure_);
 }
 
 std::optional<SystemError> Session::cause(Milliseconds longest) {
@@ -280,9 +288,7 @@ void Session::look() {
     if (!open) {
       line.socket.reset();
       if (!line.left && !leaving_) {
-        note({names_[static_cast<std::size_t>(line.rank)],
-              "it ended without a word: killed, crashed, or its host is gone", "", ""},
-             line.rank);
+        note({names_[static_cast<std::size_t>(line.rank)], kSilentEnd, "", ""}, line.rank);
       }
     }
   }
@@ -342,8 +348,14 @@ void Session::note(const SystemError::Details& failure, std::int32_t from) {
 
 void Session::send(Line& line, std::uint8_t type, const std::string& bytes) {
   // Not *this as watch: the news that the socket brings is read by look().
-  write_all(line.socket.get(), frame(type, bytes), {Deadline::in(patience_), signals_},
-            names_[static_cast<std::size_t>(line.rank)]);
+  const Patience patience{Deadline::in(patience_), signals_};
+  const std::string& peer = names_[static_cast<std::size_t>(line.rank)];
+  if (!line.socket.open() ||
+      try_write_all(line.socket.get(), frame(type, bytes), patience, peer) != 0) {
+    check();  // its last words, if there are any
+    note({peer, kSilentEnd, "", ""}, line.rank);
+    throw SystemError(*failure_);
+  }
 }
 
 /// For farewells: a peer that cannot take it is gone already.

@@ -31,6 +31,8 @@ class Session : public Watch {
   [[nodiscard]] std::int32_t size() const { return place_.size; }
   /// Names of all ranks, for movers.
   [[nodiscard]] Group group() const { return {rank(), names_}; }
+  /// "rank 3 (node2:4711)", this rank.
+  [[nodiscard]] const std::string& name() const { return names_[rank().index()]; }
   /// Per rank: whether it lives on this rank's host (host_identity).
   [[nodiscard]] std::vector<bool> same_host() const;
   /// Position of this rank among the ranks of its host.
@@ -48,8 +50,8 @@ class Session : public Watch {
   void leave();
   /// Waits a moment for word from the others; what they say is the cause of a lost connection.
   std::optional<SystemError> cause(Milliseconds longest);
-  /// check() has thrown: the others know already.
-  [[nodiscard]] bool failed() const { return failure_.has_value(); }
+  /// The first failure that this rank has reported or heard of.
+  [[nodiscard]] std::optional<SystemError> failure() const;
 
   void add_descriptors(std::vector<int>& descriptors) const override;
   void check() override;
@@ -91,8 +93,9 @@ class Session : public Watch {
   bool leaving_ = false;
 };
 
-/// Runs a rank: `body` between join and leave. If it fails the others hear why, and a lost
-/// connection is replaced by its cause if another rank knows it.
+/// Runs a rank: `body` between join and leave. If it fails the others hear why, and the SystemError
+/// that comes out names the rank that failed: "rank 1 (node2:4711) failed: ...". A lost connection
+/// is replaced by its cause if another rank knows it. Other exceptions come out as they are.
 void run_rank(Session& session, const std::function<void()>& body);
 
 }  // namespace busbw::real

@@ -52,6 +52,25 @@ Seen from_wire(const std::string& bytes, const std::string& from) {
   return seen;
 }
 
+/// Of all ranks, what the one that took longest has registered.
+verbs::Registration longest_registration(Session& session, const verbs::Registration& own) {
+  WireWriter writer;
+  writer.number(own.regions).number(own.bytes).number(std::bit_cast<std::uint64_t>(own.us));
+  const std::vector<std::string> all = session.exchange(writer.take());
+  verbs::Registration longest;
+  for (std::size_t rank = 0; rank < all.size(); ++rank) {
+    WireReader reader(all[rank], session.group().names[rank]);
+    verbs::Registration one;
+    one.regions = reader.number<std::int64_t>();
+    one.bytes = reader.number<std::int64_t>();
+    one.us = std::bit_cast<double>(reader.number<std::uint64_t>());
+    reader.end();
+    if (one.us > longest.us)
+      longest = one;
+  }
+  return longest;
+}
+
 /// One section as one rank.
 class SectionRun {
  public:
@@ -75,6 +94,7 @@ class SectionRun {
     result.type = section_.type;
     result.reduction = section_.reduction;
     result.ranks = session_.size();
+    result.registration = longest_registration(session_, mover->registration());
     for (std::size_t point = 0; point < schedules_.size(); ++point) {
       Executor executor(schedules_[point], session_.rank(), *mover, *buffers[point]);
       const Seen seen = run_point(executor, *buffers[point], schedules_[point], waiter);

@@ -38,6 +38,8 @@ struct SectionResult {
   ElementType type = ElementType::kFloat;
   Reduction reduction = Reduction::kSum;
   std::int32_t ranks = 1;
+  /// Memory registered with the device, once, before the first run: of the rank that took longest.
+  verbs::Registration registration;
   std::vector<PointResult> points;
 };
 

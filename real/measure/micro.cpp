@@ -107,20 +107,20 @@ class Pair {
   }
 
   template <class Done>
-  void wait(const char* what, Done done) {
+  void wait(const char* what, bool sends, Done done) {
     while (!done()) {
       if (mover_->progress())
         waiter_->moved();
       else if (!done() && waiter_->idle())
-        waiter_->fail(what, to_string(first_ ? kForth : kBack), session_.group().names[peer()]);
+        waiter_->fail(what, sends == first_ ? kForth : kBack);
     }
   }
   void send(Bytes size) {
-    wait("send", [&] { return sender_->ready(); });
+    wait("send", true, [&] { return sender_->ready(); });
     sender_->send({memory_.data(), static_cast<std::size_t>(size.count())});
   }
   void receive(Bytes size) {
-    wait("receive", [&] { return receiver_->front() != nullptr; });
+    wait("receive", false, [&] { return receiver_->front() != nullptr; });
     const std::size_t bytes = receiver_->front()->bytes;
     if (bytes != static_cast<std::size_t>(size.count())) {
       throw SystemError({"receive",
@@ -131,7 +131,7 @@ class Pair {
     receiver_->pop();
   }
   void settle() {
-    wait("wait for the last messages to be received", [&] {
+    wait("wait for the last messages to be received", true, [&] {
       const bool settled = receiver_->settle();
       return sender_->drained() && settled;
     });

@@ -21,6 +21,7 @@ struct Offer {
   std::uint32_t number = 0;
   std::uint32_t sequence = 0;
   std::uint16_t lid = 0;
+  std::uint16_t pkey = 0;
   verbs::Gid gid{};
   std::int32_t mtu = 0;
   std::int32_t reads = 1;
@@ -30,7 +31,8 @@ struct Offer {
 
 std::string to_wire(const Offer& offer) {
   WireWriter writer;
-  writer.number(offer.number).number(offer.sequence).number(offer.lid);
+  writer.number(offer.number).number(offer.sequence);
+  writer.number(offer.lid).number(offer.pkey);
   writer.text({reinterpret_cast<const char*>(offer.gid.data()), offer.gid.size()});
   writer.number(offer.mtu).number(offer.reads).number(offer.address).number(offer.key);
   return writer.take();
@@ -42,6 +44,7 @@ Offer from_wire(const std::string& bytes, const std::string& from) {
   offer.number = reader.number<std::uint32_t>();
   offer.sequence = reader.number<std::uint32_t>();
   offer.lid = reader.number<std::uint16_t>();
+  offer.pkey = reader.number<std::uint16_t>();
   const std::string gid = reader.text();
   std::copy_n(gid.begin(), std::min(gid.size(), offer.gid.size()),
               reinterpret_cast<char*>(offer.gid.data()));
@@ -104,6 +107,7 @@ class ReadPair {
     own.number = queue_pair_.number();
     own.sequence = own.number & 0xffffffU;
     own.lid = facts.lid;
+    own.pkey = device.pkey(choice_.options.port, settings.pkey_index);
     own.gid = device.gid(choice_.options.port, choice_.options.gid_index).gid;
     own.mtu = facts.active_mtu;
     own.reads = std::min(device.limits().max_reads, device.limits().max_reads_initiated);
@@ -112,6 +116,9 @@ class ReadPair {
     const std::vector<std::string> all = session_.exchange(to_wire(own));
     peer_name_ = session_.group().names[1 - session_.rank().index()];
     peer_offer_ = from_wire(all[1 - session_.rank().index()], peer_name_);
+    verbs::expect_same_partition(own.pkey, peer_offer_.pkey,
+                                 fmt::format("{} port {}", device.name(), choice_.options.port),
+                                 peer_name_);
     verbs::ConnectOptions to;
     to.port = choice_.options.port;
     to.pkey_index = settings.pkey_index;
@@ -150,7 +157,9 @@ class ReadPair {
       if (polls % kPollsPerCheck != 0)
         continue;
       session_.check();
-      choice_.device->check_async_events();
+      if (const std::optional<verbs::AsyncEvent> event = choice_.device->fatal_event())
+        choice_.device->fail_event(*event, fmt::format("port {}", choice_.options.port),
+                                   queue_pair_.peer());
       if (deadline.passed()) {
         throw SystemError({"RDMA READ", "nothing within " + to_string(deadline.span()),
                            queue_pair_.describe(), queue_pair_.peer()});

@@ -21,6 +21,14 @@ class HostMover : public Mover {
     inside_->add_memory(start, bytes);
     between_->add_memory(start, bytes);
   }
+  [[nodiscard]] verbs::Registration registration() const override {
+    verbs::Registration all = inside_->registration();
+    const verbs::Registration more = between_->registration();
+    all.regions += more.regions;
+    all.bytes += more.bytes;
+    all.us += more.us;
+    return all;
+  }
   std::string open(const Group& group, const std::vector<Link>& links) override {
     CHECK(same_host_.size() == group.names.size(), "{} ranks placed of {}", same_host_.size(),
           group.names.size());
@@ -54,6 +62,7 @@ class HostMover : public Mover {
   }
   Sender& sender(const LinkId& id) override { return mover_of(id).sender(id); }
   Receiver& receiver(const LinkId& id) override { return mover_of(id).receiver(id); }
+  [[nodiscard]] LinkView look_at(const LinkId& id) override { return mover_of(id).look_at(id); }
   bool progress() override {
     const bool near = inside_->progress();
     return between_->progress() || near;

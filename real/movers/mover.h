@@ -18,6 +18,7 @@
 #include "models/collectives/connections.h"
 #include "real/base/watch.h"
 #include "real/base/wire.h"
+#include "real/verbs/types.h"
 #include "sim/core/errors.h"
 #include "sim/core/units.h"
 
@@ -32,6 +33,13 @@ struct Link {
   LinkId id;
   Bytes slot_bytes;        // of the largest message; both ends must agree
   std::int32_t slots = 8;  // at most 4096
+};
+
+/// This rank's end of a link as failures name it, and what is known about why nothing comes.
+struct LinkView {
+  std::string object;  // "rxe0 port 1 QP 0x11"
+  std::string peer;    // "rank 3 (node2:4711) QP 0x12 GID fe80::1"
+  std::string cause;   // "the port is Down: link down"
 };
 
 /// Who is who: position is the rank.
@@ -90,6 +98,8 @@ class Mover {
   /// Memory that send() may read; registered once, until the mover goes: it must outlive the mover,
   /// also when an error ends the run, since a NIC reads what was posted to it.
   virtual void add_memory(std::byte* start, std::size_t bytes) = 0;
+  /// What add_memory() and open() have registered so far; nothing where no device is used.
+  [[nodiscard]] virtual verbs::Registration registration() const { return {}; }
   /// Makes the ends of `links` that `group.self` has (others are passed over) and returns what the
   /// other ranks need to connect to them.
   virtual std::string open(const Group& group, const std::vector<Link>& links) = 0;
@@ -100,6 +110,8 @@ class Mover {
 
   virtual Sender& sender(const LinkId& id) = 0;
   virtual Receiver& receiver(const LinkId& id) = 0;
+  /// For a wait that came to nothing. Asks the device; does not throw for what it answers.
+  [[nodiscard]] virtual LinkView look_at(const LinkId& id) = 0;
   /// Does what can be done without waiting; true if anything happened.
   virtual bool progress() = 0;
   /// Prepares for sleep: `descriptors` become readable when progress() has something to do. False:
@@ -114,10 +126,16 @@ std::int32_t credit_batch(std::int32_t slots);
 void write_id(WireWriter& writer, const LinkId& id);
 LinkId read_id(WireReader& reader);
 
-/// The other end of a link is gone; the root cause may be known elsewhere (Session::explain).
+/// The other end of a link is gone; the cause may be known to another rank (run_rank waits for it).
 class PeerLost : public SystemError {
  public:
-  using SystemError::SystemError;
+  /// `echo`: only the consequence of another failure, so that others are waited for longer.
+  explicit PeerLost(const Details& details, bool echo = false)
+      : SystemError(details), echo_(echo) {}
+  [[nodiscard]] bool echo() const { return echo_; }
+
+ private:
+  bool echo_;
 };
 
 /// Throws SystemError unless both ends describe the link alike. `name` is the peer's.

@@ -245,6 +245,14 @@ class ShmMover : public Mover {
     return *found->second;
   }
 
+  [[nodiscard]] LinkView look_at(const LinkId& id) override {
+    const RankId peer = id.source == group_.self ? id.destination : id.source;
+    const char* idle = id.source == group_.self
+                           ? "the peer takes no message out: it hangs or waits"
+                           : "the peer has put no message in: it hangs or waits";
+    return {to_string(id) + " in shared memory", group_.names[peer.index()], idle};
+  }
+
   bool progress() override {
     if (armed_) {
       armed_ = false;

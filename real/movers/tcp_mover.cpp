@@ -7,8 +7,10 @@
 #include <cerrno>
 #include <cstring>
 #include <deque>
+#include <linux/sockios.h>
 #include <map>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/uio.h>
 
 #include <fmt/format.h>
@@ -49,6 +51,16 @@ class TcpEnd {
   [[nodiscard]] const Link& link() const { return link_; }
   [[nodiscard]] const std::string& peer() const { return peer_; }
   [[nodiscard]] bool attached() const { return socket_.open(); }
+  /// Where this end is bound, and whether the other host still answers.
+  [[nodiscard]] LinkView look(const std::string& from) const {
+    int unacknowledged = 0;
+    const bool known = attached() && ::ioctl(socket_.get(), SIOCOUTQ, &unacknowledged) == 0;
+    return {fmt::format("{} over {}", to_string(link_.id), from), peer_,
+            known && unacknowledged > 0
+                ? fmt::format("{} bytes sent are not acknowledged: link down, or packets are lost",
+                              unacknowledged)
+                : "the connection stands and is idle: the peer hangs or waits"};
+  }
 
  protected:
   [[nodiscard]] virtual std::uint32_t wanted() const = 0;
@@ -370,6 +382,13 @@ class TcpMover : public Mover {
     const auto found = receivers_.find(id);
     CHECK(found != receivers_.end(), "{} was not opened", to_string(id));
     return *found->second;
+  }
+
+  [[nodiscard]] LinkView look_at(const LinkId& id) override {
+    const auto end = std::find_if(ends_.begin(), ends_.end(),
+                                  [&](const auto& known) { return known->link().id == id; });
+    CHECK(end != ends_.end(), "{} was not opened", to_string(id));
+    return (*end)->look(describe());
   }
 
   bool progress() override {

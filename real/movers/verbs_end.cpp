@@ -180,10 +180,14 @@ void VerbsEnd::connect(WireReader& reader, const PortOffer& own, const PortOffer
     throw SystemError({"connect", "one port is InfiniBand, the other Ethernet (RoCE)",
                        lanes_.front().queue_pair->describe(), peer()});
   }
+  verbs::expect_same_partition(
+      own.pkey, other.pkey,
+      fmt::format("{}, {}", lanes_.front().queue_pair->describe(), to_string(link_.id)), peer());
   const nccl::ConnectionSettings& settings = shared_.options.settings;
   for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
     verbs::ConnectOptions options;
     options.port = shared_.options.port;
+    options.pkey_index = settings.pkey_index;
     options.mtu = std::min(own.mtu, other.mtu);
     options.peer_number = reader.number<std::uint32_t>();
     options.peer_sequence = reader.number<std::uint32_t>();
@@ -235,12 +239,40 @@ void VerbsEnd::fail(std::size_t lane, const verbs::Completion& completion) const
     reason += fmt::format(" (vendor code 0x{:x})", completion.vendor_code);
   const SystemError::Details details{
       work_name(id.kind, shared_.options.method), reason,
-      fmt::format("{}, {}, {}", shared_.group.names[shared_.group.self.index()],
-                  queue_pair.describe(), to_string(link_.id)),
-      queue_pair.peer()};
+      fmt::format("{}, {}", queue_pair.describe(), to_string(link_.id)), queue_pair.peer()};
   if (verbs::peer_may_be_gone(completion.status))
-    throw PeerLost(details);
+    throw PeerLost(details, completion.status == verbs::kFlushed);
   throw SystemError(details);
+}
+
+void VerbsEnd::fail(std::size_t lane, const verbs::AsyncEvent& event) const {
+  const verbs::QueuePair& queue_pair = *lanes_[lane].queue_pair;
+  throw SystemError({"device event", verbs::event_text(event.type),
+                     fmt::format("{}, {}", queue_pair.describe(), to_string(link_.id)),
+                     queue_pair.peer()});
+}
+
+bool VerbsEnd::waits() const {
+  return std::any_of(lanes_.begin(), lanes_.end(), Lane::waits);
+}
+
+LinkView VerbsEnd::look(bool silent) const {
+  const auto found = std::find_if(lanes_.begin(), lanes_.end(), Lane::waits);
+  const verbs::QueuePair& queue_pair =
+      *(found == lanes_.end() ? lanes_.front() : *found).queue_pair;
+  verbs::PortFacts facts;
+  const int status =
+      shared_.device->api().query_port(shared_.device->context(), shared_.options.port, facts);
+  std::string cause =
+      silent ? "the port is Active, but the peer's device acknowledges nothing: link down behind "
+               "it, wrong GID index, another P_Key, or the peer's host is gone"
+             : "the port is Active: the peer hangs or waits, or nothing of it gets through";
+  if (status != 0)
+    cause = "the port cannot be asked: " + errno_text(status);
+  else if (facts.state != kActivePort)
+    cause = fmt::format("the port is {}: link down", verbs::port_state_text(facts.state));
+  return {fmt::format("{}, {}", queue_pair.describe(), to_string(link_.id)), queue_pair.peer(),
+          cause};
 }
 
 void VerbsEnd::post(std::size_t lane, verbs::SendRequest request, WorkKind kind,

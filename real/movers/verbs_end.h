@@ -90,9 +90,13 @@ struct VerbsShared {
   [[nodiscard]] const verbs::MemoryRegion& region_of(std::span<const std::byte> bytes) const;
 };
 
+/// IBV_PORT_ACTIVE.
+inline constexpr int kActivePort = 4;
+
 /// What a port tells about itself.
 struct PortOffer {
   std::uint16_t lid = 0;
+  std::uint16_t pkey = 0;  // at the index of this connection
   verbs::Gid gid{};
   int mtu = 0;
   bool ethernet = false;
@@ -127,6 +131,11 @@ class VerbsEnd {
   /// A completion of lane `lane`, success only.
   void complete(std::size_t lane, const verbs::Completion& completion);
   [[noreturn]] void fail(std::size_t lane, const verbs::Completion& completion) const;
+  [[noreturn]] void fail(std::size_t lane, const verbs::AsyncEvent& event) const;
+  /// A signalled request of some lane is not complete.
+  [[nodiscard]] bool waits() const;
+  /// The first lane that waits, else the first. `silent`: the peer's device acknowledges nothing.
+  [[nodiscard]] LinkView look(bool silent) const;
   /// Posts what had to wait; true if it could.
   virtual bool progress() = 0;
 
@@ -135,6 +144,7 @@ class VerbsEnd {
     std::unique_ptr<verbs::QueuePair> queue_pair;
     std::int32_t used = 0;     // send requests not known to be complete
     std::int32_t pending = 0;  // of them, since the last signalled one
+    static bool waits(const Lane& lane) { return lane.used > lane.pending; }
   };
   [[nodiscard]] bool can_post(std::size_t lane) const { return lanes_[lane].used < depth_; }
   /// Sets id (from `kind` and `number`), signalling and inlining.

@@ -21,8 +21,9 @@ constexpr std::array<const char*, 3> kMethods = {"WRITE", "READ", "SEND"};
 /// RDMA READs in flight per queue pair at most; more does not help and costs responder resources.
 constexpr int kMostReads = 16;
 constexpr std::int32_t kMostSlots = 4096;  // sequence numbers on the wire have 16 bits
-/// Polls without a completion between two looks at the device's events.
-constexpr unsigned kPollsPerEventCheck = 256;
+/// Polls without a completion between two looks at the device's events. Few, because each yields:
+/// on a busy machine that takes milliseconds.
+constexpr unsigned kPollsPerEventCheck = 16;
 
 class VerbsMover : public Mover {
  public:
@@ -86,6 +87,20 @@ class VerbsMover : public Mover {
     }
   }
 
+  [[nodiscard]] verbs::Registration registration() const override {
+    return shared_.device->registration();
+  }
+  [[nodiscard]] LinkView look_at(const LinkId& id) override {
+    const auto end = std::find_if(ends_.begin(), ends_.end(),
+                                  [&](const auto& known) { return known->link().id == id; });
+    CHECK(end != ends_.end(), "{} was not opened", to_string(id));
+    // The way back has queue pairs of its own: one that waits tells about the peer's device.
+    const bool silent = std::any_of(ends_.begin(), ends_.end(), [&](const auto& known) {
+      return known->peer_rank() == (*end)->peer_rank() && known->waits();
+    });
+    return (*end)->look(silent);
+  }
+
   Sender& sender(const LinkId& id) override {
     const auto found = senders_.find(id);
     CHECK(found != senders_.end(), "{} was not opened", to_string(id));
@@ -108,7 +123,7 @@ class VerbsMover : public Mover {
         ends_[place.end]->complete(place.lane, completion);
       }
       if (!moved && ++idle_polls_ % kPollsPerEventCheck == 0)
-        shared_.device->check_async_events();
+        check_events();
     }
     for (const auto& end : ends_)
       moved = end->progress() || moved;
@@ -121,7 +136,7 @@ class VerbsMover : public Mover {
     shared_.completions->request_notification();
     if (progress())
       return false;  // came in before the request
-    shared_.device->check_async_events();
+    check_events();
     descriptors.push_back(shared_.completions->descriptor());
     descriptors.push_back(shared_.device->async_descriptor());
     return true;
@@ -137,9 +152,11 @@ class VerbsMover : public Mover {
     const verbs::Device& device = *shared_.device;
     const verbs::PortFacts facts = device.port(shared_.options.port);
     const std::string where = fmt::format("{} port {}", device.name(), shared_.options.port);
-    if (facts.state != 4) {
-      throw SystemError(
-          {"open", "the port is not Active: link down, or no subnet manager", where, ""});
+    if (facts.state != kActivePort) {
+      throw SystemError({"open",
+                         fmt::format("the port is {}: link down, or no subnet manager",
+                                     verbs::port_state_text(facts.state)),
+                         where, ""});
     }
     port_.lid = facts.lid;
     port_.mtu = facts.active_mtu;
@@ -151,8 +168,7 @@ class VerbsMover : public Mover {
       throw SystemError({"open", "the GID table entry is empty: wrong NCCL_IB_GID_INDEX",
                          fmt::format("{} GID index {}", where, shared_.options.gid_index), ""});
     }
-    if (shared_.options.settings.pkey_index > 0)
-      static_cast<void>(device.pkey(shared_.options.port, shared_.options.settings.pkey_index));
+    port_.pkey = device.pkey(shared_.options.port, shared_.options.settings.pkey_index);
   }
 
   void make_queues(const std::vector<Link>& links) {
@@ -184,7 +200,10 @@ class VerbsMover : public Mover {
 
   std::string offer() const {
     WireWriter writer;
-    writer.number(port_.lid).number(port_.mtu).number(std::uint8_t{port_.ethernet});
+    writer.number(port_.lid)
+        .number(port_.pkey)
+        .number(port_.mtu)
+        .number(std::uint8_t{port_.ethernet});
     writer.number(port_.reads);
     writer.text({reinterpret_cast<const char*>(port_.gid.data()), port_.gid.size()});
     writer.text(to_string(shared_.options.method));
@@ -203,6 +222,7 @@ class VerbsMover : public Mover {
     WireReader reader(offer, name);
     PortOffer other;
     other.lid = reader.number<std::uint16_t>();
+    other.pkey = reader.number<std::uint16_t>();
     other.mtu = reader.number<int>();
     other.ethernet = reader.number<std::uint8_t>() != 0;
     other.reads = reader.number<int>();
@@ -243,6 +263,17 @@ class VerbsMover : public Mover {
     return found->second;
   }
 
+  /// Fails for a fatal event; that of a queue pair with its link and peer.
+  void check_events() const {
+    const std::optional<verbs::AsyncEvent> event = shared_.device->fatal_event();
+    if (!event)
+      return;
+    const auto found = lane_of_.find(event->number);
+    if (event->number != 0 && found != lane_of_.end())
+      ends_[found->second.end]->fail(found->second.lane, *event);
+    shared_.device->fail_event(*event, fmt::format("port {}", shared_.options.port), "");
+  }
+
   /// The first failure that is not only the echo of another one.
   void fail_first(const std::vector<verbs::Completion>& polled) const {
     const verbs::Completion* worst = nullptr;
@@ -253,6 +284,8 @@ class VerbsMover : public Mover {
         worst = &completion;
     }
     if (worst != nullptr) {
+      if (worst->status == verbs::kFlushed)
+        check_events();  // the device may say why the queue pair is in error
       const Place place = place_of(*worst);
       ends_[place.end]->fail(place.lane, *worst);
     }

@@ -3,6 +3,8 @@
 
 #include <sched.h>
 
+#include <fmt/format.h>
+
 #include "real/base/system.h"
 #include "sim/core/errors.h"
 
@@ -43,9 +45,11 @@ bool Waiter::idle() {
   return deadline_.passed();
 }
 
-void Waiter::fail(const std::string& what, const std::string& object,
-                  const std::string& peer) const {
-  throw SystemError({what, "nothing within " + to_string(longest_), object, peer});
+void Waiter::fail(const std::string& what, const LinkId& link, const std::string& step) const {
+  const LinkView view = mover_.look_at(link);
+  throw SystemError({what, fmt::format("nothing within {}: {}", to_string(longest_), view.cause),
+                     step.empty() ? view.object : fmt::format("{}, {}", step, view.object),
+                     view.peer});
 }
 
 }  // namespace busbw::real

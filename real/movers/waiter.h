@@ -30,9 +30,11 @@ class Waiter {
   /// Nothing could be done: waits a little. Throws what the watch throws. True when the deadline
   /// has passed: the caller says what it waited for and calls fail().
   [[nodiscard]] bool idle();
-  /// Throws SystemError "`what`: nothing within ...".
-  [[noreturn]] void fail(const std::string& what, const std::string& object,
-                         const std::string& peer) const;
+  /// Throws SystemError "`what` failed: nothing within 30 s: the port is Down: link down (on rxe0
+  /// port 1 QP 0x11 ...) (peer ...)", from what the mover knows of `link`. `step`: more about
+  /// where.
+  [[noreturn]] void fail(const std::string& what, const LinkId& link,
+                         const std::string& step = "") const;
 
  private:
   Mover& mover_;

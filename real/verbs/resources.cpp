@@ -94,23 +94,51 @@ int Device::async_descriptor() const {
   return descriptor;
 }
 
-void Device::check_async_events() const {
+std::optional<AsyncEvent> Device::fatal_event() const {
   for (;;) {
     AsyncEvent event;
     const int status = api_->take_async_event(context_, event);
     if (status == EAGAIN)
-      return;
+      return std::nullopt;
     expect("ibv_get_async_event", status);
-    if (event.fatal)
-      throw SystemError({"device event", event.text, name_, ""});
+    if (event_is_fatal(event.type))
+      return event;
   }
+}
+
+void Device::fail_event(const AsyncEvent& event, const std::string& part,
+                        const std::string& peer) const {
+  throw SystemError(
+      {"device event", event_text(event.type), name_ + (part.empty() ? "" : " " + part), peer});
+}
+
+void Device::count_registration(std::size_t bytes, Clock::duration time) {
+  ++registration_.regions;
+  registration_.bytes += static_cast<std::int64_t>(bytes);
+  registration_.us += std::chrono::duration<double, std::micro>(time).count();
+}
+
+void expect_same_partition(std::uint16_t own, std::uint16_t other, const std::string& object,
+                           const std::string& peer) {
+  constexpr unsigned kFullMember = 0x8000;
+  const bool same = ((own ^ other) & ~kFullMember & 0xffffU) == 0;
+  if (same && ((own | other) & kFullMember) != 0)
+    return;
+  throw SystemError(
+      {"connect",
+       fmt::format("P_Key 0x{:04x} here, 0x{:04x} there: {}; choose its index by NCCL_IB_PKEY", own,
+                   other,
+                   same ? "both are limited members, which may not talk to each other"
+                        : "other partitions, and their packets are dropped"),
+       object, peer});
 }
 
 MemoryRegion::MemoryRegion(std::shared_ptr<Device> device, std::byte* start, std::size_t length)
     : device_(std::move(device)), start_(start), length_(length) {
-  device_->expect("ibv_reg_mr",
-                  device_->api().register_memory(device_->domain(), start, length, region_),
-                  fmt::format("{} bytes", length));
+  const Clock::time_point before = Clock::now();
+  const int status = device_->api().register_memory(device_->domain(), start, length, region_);
+  device_->expect("ibv_reg_mr", status, fmt::format("{} bytes", length));
+  device_->count_registration(length, Clock::now() - before);
 }
 
 MemoryRegion::~MemoryRegion() {

@@ -5,6 +5,7 @@
 // right. A destructor cannot throw: what it fails to free is counted in Device::leaks().
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,8 +32,14 @@ class Device : public std::enable_shared_from_this<Device> {
   [[nodiscard]] GidEntry gid(int port, int index) const;
   [[nodiscard]] std::uint16_t pkey(int port, int index) const;
   [[nodiscard]] int async_descriptor() const;
-  /// Throws SystemError for a fatal event; others are passed over.
-  void check_async_events() const;
+  /// The first fatal event that waits; others are passed over.
+  [[nodiscard]] std::optional<AsyncEvent> fatal_event() const;
+  /// Throws SystemError for a fatal event. `part` and `peer` say whose it is where the caller
+  /// knows.
+  void fail_event(const AsyncEvent& event, const std::string& part, const std::string& peer) const;
+  /// What the memory regions of this device have cost so far.
+  [[nodiscard]] const Registration& registration() const { return registration_; }
+  void count_registration(std::size_t bytes, Clock::duration time);
   /// Objects of this device whose destruction was refused.
   [[nodiscard]] int leaks() const { return leaks_; }
   void count_leak(int status) { leaks_ += status != 0 ? 1 : 0; }
@@ -50,8 +57,15 @@ class Device : public std::enable_shared_from_this<Device> {
   ContextHandle context_;
   DomainHandle domain_;
   DeviceLimits limits_;
+  Registration registration_;
   int leaks_ = 0;
 };
+
+/// Throws SystemError unless queue pairs with these P_Keys can talk: the same partition, and not
+/// both limited members (InfiniBand Architecture Specification vol. 1, 10.9.3). Hardware drops the
+/// packets of others without a word, so the ranks compare before they connect.
+void expect_same_partition(std::uint16_t own, std::uint16_t other, const std::string& object,
+                           const std::string& peer);
 
 /// Registered memory.
 class MemoryRegion {

@@ -27,7 +27,24 @@ constexpr bool peer_may_be_gone(int status) {
 /// "IBV_WC_RETRY_EXC_ERR (12): peer unreachable: link down, ...".
 std::string status_text(int status);
 
-/// Why a call fails with this errno in practice, after a colon; empty when nothing is known.
+/// The events that code asks for by name.
+inline constexpr int kQueueOverflow = 0;
+inline constexpr int kQueuePairAccessError = 3;
+inline constexpr int kDeviceFatal = 8;
+inline constexpr int kPortActive = 9;
+inline constexpr int kPortError = 10;
+
+/// "IBV_EVENT_CQ_ERR (0): the completion queue overflowed: ...".
+std::string event_text(int type);
+/// Traffic has stopped for good. A port that goes down is none: it may come back within the
+/// retries.
+bool event_is_fatal(int type);
+
+/// "Down", "Init", "Armed", "Active": the state of a port (IBV_PORT_*).
+std::string port_state_text(int state);
+
+/// Why a call fails with this errno in practice, after a colon; empty when nothing is known. Reads
+/// this process's limit of locked memory where that is the cause.
 std::string likely_cause(const std::string& call, int error);
 
 }  // namespace busbw::real::verbs

@@ -71,30 +71,20 @@ ibv_recv_wr to_work(const ReceiveRequest& request, ibv_sge& segment) {
   return work;
 }
 
-AsyncEvent describe_event(const ibv_async_event& event) {
-  AsyncEvent out;
-  const char* name = ibv_event_type_str(event.event_type);
+AsyncEvent to_event(const ibv_async_event& event) {
   switch (event.event_type) {
-    case IBV_EVENT_CQ_ERR:
-      out = {true, fmt::format("{}: the completion queue overflowed", name), 0};
-      break;
     case IBV_EVENT_QP_FATAL:
     case IBV_EVENT_QP_REQ_ERR:
     case IBV_EVENT_QP_ACCESS_ERR:
-      // The failed work completion of the same QP says more; this event names the QP.
-      out = {true, fmt::format("{} on QP 0x{:x}", name, event.element.qp->qp_num),
-             event.element.qp->qp_num};
-      break;
-    case IBV_EVENT_SRQ_ERR:
-    case IBV_EVENT_DEVICE_FATAL:
-    case IBV_EVENT_WQ_FATAL:
-      out = {true, name, 0};
-      break;
+    case IBV_EVENT_COMM_EST:
+    case IBV_EVENT_QP_LAST_WQE_REACHED:
+      return {event.event_type, event.element.qp->qp_num};
+    case IBV_EVENT_PORT_ACTIVE:
+    case IBV_EVENT_PORT_ERR:
+      return {event.event_type, static_cast<std::uint32_t>(event.element.port_num)};
     default:
-      // A port that goes down may come back within the retries: not fatal by itself.
-      out = {false, name, 0};
+      return {event.event_type, 0};
   }
-  return out;
 }
 
 class SystemVerbs : public Api {
@@ -160,7 +150,6 @@ class SystemVerbs : public Api {
     facts.active_mtu = 128 << attributes.active_mtu;
     facts.lid = attributes.lid;
     facts.gid_entries = attributes.gid_tbl_len;
-    facts.pkey_entries = attributes.pkey_tbl_len;
     facts.speed_mbit = lane_mbit(attributes.active_speed) * lanes(attributes.active_width);
     facts.max_message = attributes.max_msg_sz;
     return 0;
@@ -412,7 +401,7 @@ class SystemVerbs : public Api {
     ibv_async_event found{};
     if (ibv_get_async_event(raw(context), &found) != 0)
       return errno == EINTR ? EAGAIN : failed();
-    event = describe_event(found);
+    event = to_event(found);
     ibv_ack_async_event(&found);
     return 0;
   }

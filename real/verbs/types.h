@@ -42,7 +42,6 @@ struct PortFacts {
   int active_mtu = 0;       // bytes
   std::uint16_t lid = 0;
   int gid_entries = 0;
-  int pkey_entries = 0;
   std::int64_t speed_mbit = 0;  // lane rate x lanes
   std::uint32_t max_message = 0;
 };
@@ -132,10 +131,16 @@ struct Completion {
   std::uint32_t vendor_code = 0;
 };
 
+/// What registering memory has cost: it pins pages and fills the device's tables.
+struct Registration {
+  std::int64_t regions = 0;
+  std::int64_t bytes = 0;
+  double us = 0;  // of all calls together
+};
+
 /// Something happened to a device outside any work request.
 struct AsyncEvent {
-  bool fatal = false;        // traffic has stopped for good
-  std::string text;          // "port error (IBV_EVENT_PORT_ERR): the link went down"
+  int type = 0;              // IBV_EVENT_*
   std::uint32_t number = 0;  // QP number or port, 0 if neither
 };
 

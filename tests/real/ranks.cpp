@@ -1,6 +1,7 @@
 // See ranks.h.
 #include "tests/real/ranks.h"
 
+#include <regex>
 #include <thread>
 
 #include "real/movers/host_mover.h"
@@ -30,12 +31,59 @@ std::vector<std::string> run_ranks(std::int32_t size, const std::function<void(S
         run_rank(*session, [&] { body(*session); });
       } catch (const std::exception& error) {
         failures[static_cast<std::size_t>(place.rank)] = error.what();
+      } catch (const Vanish&) {
+        failures[static_cast<std::size_t>(place.rank)] = "vanished";
       }
     });
   }
   for (std::thread& thread : threads)
     thread.join();
   return failures;
+}
+
+std::string plain(const std::string& failure) {
+  const std::string named =
+      std::regex_replace(failure, std::regex(R"((rank \d+) \([^ ()]+:\d+\))"), "$1 (host:pid)");
+  return std::regex_replace(named, std::regex("QP 0x[0-9a-f]+"), "QP 0x#");
+}
+
+CountingBuffers::CountingBuffers(const collectives::Schedule& schedule, RankId rank,
+                                 std::int64_t step, std::function<void()> at_step)
+    : HostBuffers(schedule, rank, false), left_(step), at_step_(std::move(at_step)) {}
+
+void CountingBuffers::count() const {
+  if (left_-- == 0)
+    at_step_();
+}
+
+std::span<const std::byte> CountingBuffers::view(collectives::Buffer buffer, Bytes offset,
+                                                 Bytes bytes) const {
+  count();
+  return HostBuffers::view(buffer, offset, bytes);
+}
+void CountingBuffers::store(collectives::Buffer buffer, Bytes offset, const Message& message) {
+  count();
+  HostBuffers::store(buffer, offset, message);
+}
+void CountingBuffers::reduce(const collectives::Step& step, ElementType type, Reduction reduction) {
+  count();
+  HostBuffers::reduce(step, type, reduction);
+}
+void CountingBuffers::accumulate(const collectives::Step& step, ElementType type,
+                                 Reduction reduction) {
+  count();
+  HostBuffers::accumulate(step, type, reduction);
+}
+void CountingBuffers::copy(const collectives::Step& step) {
+  count();
+  HostBuffers::copy(step);
+}
+
+std::int64_t steps_of(const collectives::Schedule& schedule, RankId rank) {
+  std::int64_t steps = 0;
+  for (const collectives::Lane& lane : schedule.lanes)
+    steps += lane.rank == rank ? static_cast<std::int64_t>(lane.steps.size()) : 0;
+  return steps;
 }
 
 std::shared_ptr<verbs::FakeNetwork> fake_network(std::int32_t ranks, std::uint64_t seed) {

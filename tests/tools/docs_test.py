@@ -5,7 +5,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ROWS = ['A1', 'A2', 'A3', 'A4', 'A5', 'A6', 'A7', 'A8', 'A9', 'A10', 'A11', 'B3', 'B4', 'B6', 'B7',
-        'B9', 'B11', 'B12', 'B13', 'B14', 'B16', 'B17', 'B19', 'B24']
+        'B9', 'B11', 'B12', 'B13', 'B14', 'B16', 'B17', 'B19', 'B24', 'B25']
 CASE = re.compile(r'`([A-Z]\w+)\.([A-Z]\w+)`')
 
 

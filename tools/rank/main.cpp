@@ -3,7 +3,8 @@
 //
 // Usage: busbw-rank TASK [ERRORS]. Its place comes from the launcher's variables
 // (real/launch/place.h). A failure goes to the file ERRORS, which busbw reads, or to standard
-// error. Exit status: that of busbw; 128 + n interrupted by signal n.
+// error. BUSBW_FAULT breaks one thing of one rank's verbs on purpose (real/verbs/faults.h). Exit
+// status: that of busbw; 128 + n interrupted by signal n.
 #include <cerrno>
 #include <cstring>
 #include <exception>
@@ -20,6 +21,7 @@
 #include "real/measure/measure.h"
 #include "real/measure/micro.h"
 #include "real/measure/task.h"
+#include "real/verbs/faults.h"
 #include "sim/core/errors.h"
 #include "sim/core/text.h"
 #include "tools/exit_codes.h"
@@ -45,9 +47,21 @@ void print(const real::Task& task, const std::string& text, const Value& value) 
     throw SystemError({"write", std::strerror(errno), "standard output", ""});
 }
 
+/// The verbs of this machine, null where this build has none; with this rank's fault.
+std::shared_ptr<real::verbs::Api> verbs_of(RankId rank) {
+  if (!real::verbs::has_system_verbs())
+    return nullptr;
+  std::shared_ptr<real::verbs::Api> api = real::verbs::open_system_verbs();
+  const auto environment = real::process_environment();
+  const auto text = environment.find("BUSBW_FAULT");
+  if (text == environment.end() || text->second.empty())
+    return api;
+  const real::verbs::RankFault found = real::verbs::parse_fault(text->second);
+  return found.rank == rank.value() ? with_fault(std::move(api), found.fault) : api;
+}
+
 int work(real::Session& session, const real::Task& task) {
-  const std::shared_ptr<real::verbs::Api> api =
-      real::verbs::has_system_verbs() ? real::verbs::open_system_verbs() : nullptr;
+  const std::shared_ptr<real::verbs::Api> api = verbs_of(session.rank());
   const bool prints = session.rank() == RankId(0);
   if (task.micro) {
     const real::MicroResult result = run_micro(session, task, api);

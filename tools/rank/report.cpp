@@ -47,6 +47,10 @@ std::string section_text(const real::Task& task, const SectionResult& section) {
   std::string text =
       fmt::format("\n{}: {} on {} ranks, {}\n", bold(section.title, task.colour),
                   collectives::to_string(section.collective), section.ranks, section.network);
+  const real::verbs::Registration& memory = section.registration;
+  if (memory.regions > 0)
+    text += fmt::format("memory registered once: {} region{}, {} B, {:.2f} us\n", memory.regions,
+                        memory.regions == 1 ? "" : "s", memory.bytes, memory.us);
   text += format_table(columns, rows, task.colour);
   for (const PointResult& point : section.points) {
     if (point.wrong > 0)
@@ -121,6 +125,13 @@ Value measured_value(const real::Task& task, const std::vector<SectionResult>& r
         .set("ranks", section.ranks)
         .set("type", to_string(section.type))
         .set("redop", redop_of(section));
+    if (section.registration.regions > 0) {
+      Value memory = Value::object();
+      memory.set("regions", section.registration.regions)
+          .set("bytes", section.registration.bytes)
+          .set("us", section.registration.us);
+      out.set("registration", std::move(memory));
+    }
     Value points = Value::array();
     for (const PointResult& point : section.points) {
       Value times = Value::object();

@@ -1,63 +1,19 @@
 // What fails in verbs is named, ends both ranks and frees everything: each call, each completion
-// status, links, keys, queues. Without a device, over the fake.
+// status. Without a device, over the fake.
 #include <cerrno>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "real/executor/executor.h"
-#include "real/executor/verify.h"
 #include "real/verbs/status.h"
-#include "tests/real/ranks.h"
+#include "tests/real/movers/two_ranks.h"
 
 namespace busbw::real {
 namespace {
 
 bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
-}
-
-struct Setting {
-  std::shared_ptr<verbs::FakeNetwork> network = fake_network(2);
-  VerbsMoverOptions options = fake_options(VerbsMethod::kWrite);
-  /// Both ranks' Api; nothing: the network's.
-  std::function<std::shared_ptr<verbs::Api>(std::int32_t rank)> api;
-  Completion completion = Completion::kEvent;
-  Milliseconds patience{10000};
-  /// Called by rank 0 after the links are connected.
-  std::function<void()> connected = [] {};
-};
-
-collectives::Schedule schedule_for_two() {
-  collectives::Options options;
-  options.bytes = Bytes(40000);
-  options.chunk = Bytes::kib(4);
-  return ring_all_reduce(shape_of(2, 1, 1), options);
-}
-
-/// An all-reduce of two ranks; their failures.
-std::vector<std::string> run_two(const Setting& setting) {
-  const collectives::Schedule schedule = schedule_for_two();
-  return run_ranks(2, [&](Session& session) {
-    const std::int32_t rank = session.rank().value();
-    const auto api = setting.api ? setting.api(rank) : verbs::make_fake_verbs(setting.network);
-    HostBuffers buffers(schedule, session.rank(), false);  // outlives the mover
-    const std::unique_ptr<Mover> mover =
-        make_verbs_mover(verbs::Device::open(api, "fake" + std::to_string(rank)), setting.options);
-    CheckedCollective checked;
-    checked.ranks = 2;
-    fill_input(checked, session.rank(), buffers.input());
-    buffers.add_to(*mover);
-    session.connect(*mover, links_of({&schedule}, 4));
-    if (rank == 0)
-      setting.connected();
-    session.barrier();
-    Waiter waiter(*mover, session, setting.completion, setting.patience);
-    static_cast<void>(Executor(schedule, session.rank(), *mover, buffers).run({}, waiter));
-    if (const auto difference = find_difference(checked, session.rank(), buffers.output()))
-      throw std::logic_error(*difference);
-    session.barrier();
-  });
 }
 
 struct FailingCall {
@@ -93,7 +49,7 @@ TEST(VerbsFaults, EachCallIsNamedAndEverythingIsFreed) {
   for (const FailingCall& call : kCalls) {
     // The first, second and fourth call: at different points of setting up.
     for (const int nth : {1, 2, 4}) {
-      Setting setting;
+      TwoRanks setting;
       setting.network->fail_call(call.method, EIO, nth);
       const std::vector<std::string> failures = run_two(setting);
       const std::string both = failures[0] + "\n" + failures[1];
@@ -112,7 +68,7 @@ TEST(VerbsFaults, EachCallIsNamedAndEverythingIsFreed) {
 }
 
 TEST(VerbsFaults, EachReceiveCallWithoutSharedQueue) {
-  Setting setting;
+  TwoRanks setting;
   setting.options.shared_receives = false;
   setting.network->fail_call("post_receive", ENOMEM, 3);
   const std::vector<std::string> failures = run_two(setting);
@@ -123,93 +79,25 @@ TEST(VerbsFaults, EachReceiveCallWithoutSharedQueue) {
   EXPECT_EQ(setting.network->alive(), 0);
 }
 
-TEST(VerbsFaults, MemlockTooLow) {
-  Setting setting;
-  setting.network->fail_call("register_memory", ENOMEM);
-  const std::vector<std::string> failures = run_two(setting);
-  EXPECT_TRUE(contains(failures[0] + failures[1], "the locked-memory limit is too low (ulimit -l"))
-      << failures[0];
-}
+class VerbsStatus : public testing::TestWithParam<VerbsMethod> {};
+INSTANTIATE_TEST_SUITE_P(Methods, VerbsStatus,
+                         testing::Values(VerbsMethod::kWrite, VerbsMethod::kRead,
+                                         VerbsMethod::kSend),
+                         [](const auto& info) { return to_string(info.param); });
 
-TEST(VerbsFaults, EachCompletionStatusInWords) {
-  for (const VerbsMethod method : {VerbsMethod::kWrite, VerbsMethod::kRead, VerbsMethod::kSend}) {
-    for (const int status : {1, 2, 4, 5, 9, 10, 11, 12, 13, 21}) {
-      Setting setting;
-      setting.options = fake_options(method);
-      setting.network->fail_completion(status, 3);
-      const std::vector<std::string> failures = run_two(setting);
-      const std::string both = failures[0] + "\n" + failures[1];
-      EXPECT_TRUE(contains(both, verbs::status_text(status))) << both;
-      // Rank, device, port, QP and link of this side; QP and GID of the peer.
-      EXPECT_TRUE(contains(both, " port 1 QP 0x") && contains(both, "link ") &&
-                  contains(both, " GID ::ffff:10.0.0."))
-          << both;
-      EXPECT_FALSE(failures[0].empty() || failures[1].empty()) << both;
-      EXPECT_EQ(setting.network->alive(), 0);
-    }
-  }
-}
-
-TEST(VerbsFaults, LinkDownForAMomentIsSurvived) {
-  Setting setting;
-  setting.network->set_retry_time(Milliseconds(5000));
-  std::thread later;
-  setting.connected = [&] {
-    setting.network->set_link("fake1", false);
-    later = std::thread([&] {
-      std::this_thread::sleep_for(Milliseconds(300));
-      setting.network->set_link("fake1", true);
-    });
-  };
-  const std::vector<std::string> failures = run_two(setting);
-  later.join();
-  EXPECT_EQ(failures[0] + failures[1], "");
-}
-
-TEST(VerbsFaults, LinkDownForGood) {
-  for (const Completion completion : {Completion::kEvent, Completion::kPoll}) {
-    Setting setting;
-    setting.completion = completion;
-    setting.connected = [&] { setting.network->set_link("fake1", false); };
+TEST_P(VerbsStatus, EachInWords) {
+  for (const int status : {1, 2, 4, 5, 9, 10, 11, 12, 13, 21}) {
+    TwoRanks setting;
+    setting.options = fake_options(GetParam());
+    setting.network->fail_completion(status, 3);
     const std::vector<std::string> failures = run_two(setting);
-    EXPECT_TRUE(contains(failures[0] + failures[1],
-                         "IBV_WC_RETRY_EXC_ERR (12): peer unreachable: link down"))
-        << failures[0] << failures[1];
-    EXPECT_FALSE(failures[0].empty() || failures[1].empty());
-  }
-}
-
-/// The network's calls, but each WRITE or READ of one rank carries another key.
-class WrongKey : public testing::TestWithParam<VerbsMethod> {};
-
-TEST_P(WrongKey, IsRefusedByThePeer) {
-  Setting setting;
-  setting.options = fake_options(GetParam());
-  setting.connected = [&] { setting.network->spoil_keys(); };
-  const std::vector<std::string> failures = run_two(setting);
-  const std::string both = failures[0] + "\n" + failures[1];
-  EXPECT_TRUE(contains(both, "IBV_WC_REM_ACCESS_ERR (10)") ||
-              contains(both, "local access violation"))
-      << both;
-  EXPECT_FALSE(failures[0].empty() || failures[1].empty()) << both;
-  EXPECT_EQ(setting.network->alive(), 0);
-}
-INSTANTIATE_TEST_SUITE_P(Methods, WrongKey,
-                         testing::Values(VerbsMethod::kWrite, VerbsMethod::kRead));
-
-TEST(VerbsFaults, CompletionQueueOverflow) {
-  for (const Completion completion : {Completion::kEvent, Completion::kPoll}) {
-    Setting setting;
-    setting.completion = completion;
-    setting.options.completions = 1;
-    setting.options.signal_every = 1;
-    const std::vector<std::string> failures = run_two(setting);
-    // One entry may suffice by luck, but then the result is right.
-    const std::string both = failures[0] + failures[1];
-    if (!both.empty()) {
-      EXPECT_TRUE(contains(both, "the completion queue overflowed")) << both;
-      EXPECT_FALSE(failures[0].empty() || failures[1].empty()) << both;
-    }
+    const std::string both = failures[0] + "\n" + failures[1];
+    EXPECT_TRUE(contains(both, verbs::status_text(status))) << both;
+    // Rank, device, port, QP and link of this side; QP and GID of the peer.
+    EXPECT_TRUE(contains(both, " port 1 QP 0x") && contains(both, "link ") &&
+                contains(both, " GID ::ffff:10.0.0."))
+        << both;
+    EXPECT_FALSE(failures[0].empty() || failures[1].empty()) << both;
     EXPECT_EQ(setting.network->alive(), 0);
   }
 }
@@ -225,31 +113,30 @@ TEST(VerbsFaults, DeviceIsMissing) {
   }
 }
 
-TEST(VerbsFaults, GidIndexIsWrong) {
-  Setting setting;
-  setting.options.gid_index = 4;  // an empty entry
-  EXPECT_TRUE(contains(run_two(setting)[0], "the GID table entry is empty"));
-  setting.options.gid_index = 9;
-  EXPECT_TRUE(contains(run_two(setting)[0], "the GID index is beyond the table of the port"));
-}
-
 TEST(VerbsFaults, PortIsDown) {
-  Setting setting;
+  TwoRanks setting;
   verbs::FakeDevice down = verbs::roce_device(1);
   down.port.state = 1;
   setting.network->add(down);
-  EXPECT_TRUE(contains(run_two(setting)[1], "the port is not Active: link down"));
+  EXPECT_EQ(
+      plain_lines(run_two(setting)),
+      "rank 1 (host:pid) failed: open failed: the port is Down: link down, or no subnet manager "
+      "(on fake1 port 1)\nrank 1 (host:pid) failed: open failed: the port is Down: link down, or "
+      "no subnet manager (on fake1 port 1)\n");
 }
 
 TEST(VerbsFaults, DifferentSettingsOfTheRanks) {
-  const collectives::Schedule schedule = schedule_for_two();
+  collectives::Options options;
+  options.bytes = Bytes(40000);
+  options.chunk = Bytes::kib(4);
+  const collectives::Schedule schedule = ring_all_reduce(shape_of(2, 1, 1), options);
   const auto run = [&](const std::function<void(VerbsMoverOptions&)>& change) {
     const auto network = fake_network(2);
     return run_ranks(2, [&](Session& session) {
-      VerbsMoverOptions options = fake_options(VerbsMethod::kWrite);
+      VerbsMoverOptions own = fake_options(VerbsMethod::kWrite);
       if (session.rank().value() == 1)
-        change(options);
-      const std::unique_ptr<Mover> mover = fake_mover(network, session, options);
+        change(own);
+      const std::unique_ptr<Mover> mover = fake_mover(network, session, own);
       session.connect(*mover, links_of({&schedule}, 4));
     });
   };
@@ -261,19 +148,22 @@ TEST(VerbsFaults, DifferentSettingsOfTheRanks) {
 }
 
 TEST(VerbsFaults, FatalEventOfTheDevice) {
-  Setting setting;
+  TwoRanks setting;
   setting.connected = [&] {
-    setting.network->add_event("fake0", {true, "IBV_EVENT_DEVICE_FATAL", 0});
+    setting.network->add_event("fake0", {verbs::kDeviceFatal, 0});
     setting.network->set_link("fake1", false);
     setting.network->set_retry_time(Milliseconds(5000));
   };
   const std::vector<std::string> failures = run_two(setting);
-  EXPECT_TRUE(contains(failures[0], "device event failed: IBV_EVENT_DEVICE_FATAL (on fake0)"))
-      << failures[0];
+  const std::string sentence =
+      "rank 0 (host:pid) failed: device event failed: IBV_EVENT_DEVICE_FATAL (8): the device "
+      "failed: "
+      "see the kernel log (on fake0 port 1)\n";
+  EXPECT_EQ(plain_lines(failures), sentence + sentence);
 }
 
 TEST(VerbsMover, InfinibandIsAddressedByLid) {
-  Setting setting;
+  TwoRanks setting;
   setting.network = std::make_shared<verbs::FakeNetwork>();
   for (int rank = 0; rank < 2; ++rank) {
     verbs::FakeDevice device = verbs::infiniband_device(rank);

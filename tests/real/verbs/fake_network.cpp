@@ -25,7 +25,6 @@ FakeDevice device(int number) {
   made.port.physical_state = 5;
   made.port.active_mtu = 1024;
   made.port.speed_mbit = 100000;
-  made.port.pkey_entries = 1;
   made.port.max_message = 1U << 30U;
   return made;
 }
@@ -93,18 +92,64 @@ void FakeNetwork::set_retry_time(Milliseconds time) {
 
 void FakeNetwork::set_link(const std::string& device, bool up) {
   const std::lock_guard lock(mutex_);
-  devices_.at(device).link_up = up;
+  FakeDevice& changed = devices_.at(device);
+  changed.link_up = up;
+  changed.port.state = up ? 4 : 1;
+  report(device, {up ? kPortActive : kPortError, 1});
   wake_.notify_all();
 }
 
-void FakeNetwork::spoil_keys() {
+void FakeNetwork::set_port_state(const std::string& device, int state) {
   const std::lock_guard lock(mutex_);
-  spoiled_ = true;
+  devices_.at(device).port.state = state;
+}
+
+void FakeNetwork::set_pkey(const std::string& device, int index, std::uint16_t pkey) {
+  const std::lock_guard lock(mutex_);
+  devices_.at(device).pkeys.at(static_cast<std::size_t>(index)) = pkey;
+}
+
+void FakeNetwork::set_loss(double share) {
+  const std::lock_guard lock(mutex_);
+  loss_ = share;
+}
+
+void FakeNetwork::limit_memory() {
+  const std::lock_guard lock(mutex_);
+  limits_memory_ = true;
+}
+
+std::vector<ConnectOptions> FakeNetwork::connections() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<ConnectOptions> list;
+  for (const auto& pair : pairs_) {
+    if (pair->state != FakeState::kSend)
+      continue;
+    list.push_back(pair->connected);
+    list.back().pkey_index = pair->pkey_index;
+  }
+  return list;
+}
+
+FakeNetwork::Requests FakeNetwork::requests() const {
+  const std::lock_guard lock(mutex_);
+  return requests_;
 }
 
 void FakeNetwork::add_event(const std::string& device, const AsyncEvent& event) {
   const std::lock_guard lock(mutex_);
   add_event_locked(device, event);
+}
+
+void FakeNetwork::set_events(bool on) {
+  const std::lock_guard lock(mutex_);
+  events_ = on;
+}
+
+/// An event that the device makes itself.
+void FakeNetwork::report(const std::string& device, const AsyncEvent& event) {
+  if (events_)
+    add_event_locked(device, event);
 }
 
 void FakeNetwork::add_event_locked(const std::string& device, const AsyncEvent& event) {
@@ -184,9 +229,31 @@ bool FakeNetwork::reachable(const Pair& from, const Pair& to) {
           ? std::any_of(target.gids.begin(), target.gids.end(),
                         [&](const GidEntry& e) { return e.gid == from.connected.peer_gid; })
           : target.port.lid == from.connected.peer_lid;
-  return source.link_up && target.link_up && addressed && to.connected.peer_number == from.number &&
+  const unsigned own = pkey_of(from);
+  const unsigned other = pkey_of(to);
+  const bool same_partition = ((own ^ other) & 0x7fffU) == 0 && ((own | other) & 0x8000U) != 0;
+  return source.link_up && target.link_up && addressed && same_partition &&
+         to.connected.peer_number == from.number &&
          from.connected.own_sequence == to.connected.peer_sequence &&
          (to.state == FakeState::kReceive || to.state == FakeState::kSend);
+}
+
+std::uint16_t FakeNetwork::pkey_of(const Pair& pair) const {
+  return devices_.at(pair.domain->context->device)
+      .pkeys.at(static_cast<std::size_t>(pair.pkey_index));
+}
+
+/// A lost request is sent again a little later, and may get lost again.
+bool FakeNetwork::is_lost(Work& work) {
+  const Clock::time_point now = Clock::now();
+  if (work.resent && now < *work.resent)
+    return true;
+  constexpr std::uint64_t kMillion = 1'000'000;
+  if (static_cast<double>(random_.below(kMillion)) >= loss_ * static_cast<double>(kMillion))
+    return false;
+  ++requests_.lost;
+  work.resent = now + Milliseconds(1);
+  return true;
 }
 
 FakeNetwork::Outcome FakeNetwork::run(Pair& pair, Work& work) {
@@ -202,6 +269,8 @@ FakeNetwork::Outcome FakeNetwork::run(Pair& pair, Work& work) {
     finish_send(pair, work, kRetryExceeded);
     return Outcome::kDone;
   }
+  if (is_lost(work))
+    return Outcome::kWait;
   if (completion_left_ > 0 && --completion_left_ == 0) {
     finish_send(pair, work, completion_status_);
     return Outcome::kDone;
@@ -218,10 +287,8 @@ FakeNetwork::Outcome FakeNetwork::deliver(Pair& pair, Pair& peer, Work& work) {
   const SendRequest& request = work.request;
   const std::byte* from = request.inlined ? work.inlined.data() : request.local;
   if (request.opcode != Opcode::kSend && request.length > 0 &&
-      (spoiled_ ||
-       find_remote(peer, request.remote_key, request.remote_address, request.length) == nullptr)) {
-    add_event_locked(peer.domain->context->device,
-                     {true, "local access violation on the queue pair", peer.number});
+      find_remote(peer, request.remote_key, request.remote_address, request.length) == nullptr) {
+    report(peer.domain->context->device, {kQueuePairAccessError, peer.number});
     break_pair(peer);
     finish_send(pair, work, kRemoteAccessError);
     return Outcome::kDone;
@@ -285,7 +352,7 @@ void FakeNetwork::complete(Queue& queue, const Completion& completion, std::uint
     return;
   if (queue.entries.size() == queue.depth) {
     queue.overflowed = true;
-    add_event_locked(queue.context->device, {true, "CQ error: the completion queue overflowed", 0});
+    report(queue.context->device, {kQueueOverflow, 0});
     return;
   }
   queue.entries.push_back({completion, retires});

@@ -68,6 +68,7 @@ struct FakeNetwork::Pair {
   Shared* shared = nullptr;
   std::uint32_t number = 0;
   FakeState state = FakeState::kReset;
+  int pkey_index = 0;  // fixed in INIT
   ConnectOptions connected;
   std::deque<Work> sends;
   std::deque<ReceiveRequest> receives;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <sys/resource.h>
 
 #include "tests/real/verbs/fake_objects.h"
 
@@ -74,8 +75,11 @@ class FakeVerbs : public Api {
   }
   int query_pkey(ContextHandle context, int /*port*/, int index, std::uint16_t& pkey) override {
     return call("query_pkey", [&](FakeNetwork& net) {
-      pkey = 0xffff;
-      return index >= 0 && index < device(net, context).port.pkey_entries ? 0 : EINVAL;
+      const std::vector<std::uint16_t>& pkeys = device(net, context).pkeys;
+      if (index < 0 || index >= static_cast<int>(pkeys.size()))
+        return EINVAL;
+      pkey = pkeys[static_cast<std::size_t>(index)];
+      return 0;
     });
   }
 
@@ -102,6 +106,8 @@ class FakeVerbs : public Api {
   int register_memory(DomainHandle domain, std::byte* start, std::size_t length,
                       Region& region) override {
     return call("register_memory", [&](FakeNetwork& net) {
+      if (net.limits_memory_ && pinned(net) + length > memory_limit())
+        return ENOMEM;
       auto made = std::make_unique<FakeNetwork::Memory>();
       *made = {static_cast<FakeNetwork::Domain*>(domain.object), start, length, net.next_key_++};
       region = {{made.get()}, made->key, made->key};
@@ -215,10 +221,13 @@ class FakeVerbs : public Api {
   }
 
   int to_init(QueuePairHandle queue_pair, const ConnectOptions& options) override {
-    return call("to_init", [&](FakeNetwork& /*net*/) {
+    return call("to_init", [&](FakeNetwork& net) {
       Pair& changed = pair(queue_pair);
-      if (changed.state != FakeState::kReset || options.port != 1)
+      const auto index = static_cast<std::size_t>(options.pkey_index);
+      if (changed.state != FakeState::kReset || options.port != 1 ||
+          index >= net.devices_.at(changed.domain->context->device).pkeys.size())
         return EINVAL;
+      changed.pkey_index = options.pkey_index;
       changed.state = FakeState::kInit;
       return 0;
     });
@@ -275,6 +284,9 @@ class FakeVerbs : public Api {
         return ENOMEM;
       if (request.inlined && request.length > to.options.inline_bytes)
         return EINVAL;
+      ++net.requests_.posted;
+      net.requests_.signalled += request.signalled ? 1 : 0;
+      net.requests_.inlined += request.inlined ? 1 : 0;
       ++to.used;
       ++to.unsignalled;
       FakeNetwork::Work work;
@@ -373,6 +385,16 @@ class FakeVerbs : public Api {
   }
   static const FakeDevice& device(FakeNetwork& net, ContextHandle context) {
     return net.devices_.at(static_cast<Context*>(context.object)->device);
+  }
+  static std::size_t pinned(const FakeNetwork& net) {
+    std::size_t bytes = 0;
+    for (const auto& memory : net.memories_)
+      bytes += memory->length;
+    return bytes;
+  }
+  static std::size_t memory_limit() {
+    rlimit limit{};
+    return ::getrlimit(RLIMIT_MEMLOCK, &limit) == 0 ? limit.rlim_cur : 0;
   }
   static Pair& pair(QueuePairHandle handle) { return *static_cast<Pair*>(handle.object); }
 

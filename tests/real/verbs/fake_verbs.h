@@ -3,13 +3,15 @@
 // Behaves as reliable connections do where busbw could go wrong: bytes move later than they are
 // posted (by a thread), send queues fill until a signalled completion is polled, keys and ranges
 // are checked, a send waits for a posted receive, a queue pair in error flushes. Any call can be
-// made to fail, any completion to carry an error, a link to go down. Left out: packets, MTU, time.
+// made to fail, any completion to carry an error, a link to go down, requests to be lost (and sent
+// again). Left out: packets, MTU, time.
 #pragma once
 #include <condition_variable>
 #include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -25,6 +27,7 @@ struct FakeDevice {
   DeviceLimits limits;
   PortFacts port;
   std::vector<GidEntry> gids;
+  std::vector<std::uint16_t> pkeys{0xffff};
   bool link_up = true;
 };
 
@@ -48,12 +51,31 @@ class FakeNetwork {
   void fail_completion(int status, int nth = 1);
   /// How long a request to a peer that does not answer is retried.
   void set_retry_time(Milliseconds time);
+  /// Also the state of the port, with the event that says so.
   void set_link(const std::string& device, bool up);
-  /// From now on work requests carry remote keys that do not exist.
-  void spoil_keys();
+  /// Only what the port says of itself.
+  void set_port_state(const std::string& device, int state);
+  /// The subnet manager gives a port another P_Key: packets of other partitions are dropped.
+  void set_pkey(const std::string& device, int index, std::uint16_t pkey);
+  /// The share of requests that get lost on their way, and are sent again a millisecond later.
+  void set_loss(double share);
+  /// From now on no more memory can be registered than RLIMIT_MEMLOCK of this process allows.
+  void limit_memory();
   void add_event(const std::string& device, const AsyncEvent& event);
+  /// Whether devices report events of their own accord (they do); add_event() always works.
+  void set_events(bool on);
   /// Calls of each method so far.
   [[nodiscard]] std::map<std::string, int> calls() const;
+  /// Connected queue pairs that are alive, as they were told to connect.
+  [[nodiscard]] std::vector<ConnectOptions> connections() const;
+  /// Requests posted so far, and how many of them were signalled, inlined, and lost.
+  struct Requests {
+    std::int64_t posted = 0;
+    std::int64_t signalled = 0;
+    std::int64_t inlined = 0;
+    std::int64_t lost = 0;
+  };
+  [[nodiscard]] Requests requests() const;
   /// Objects alive: contexts, domains, regions, channels, queues, queue pairs.
   [[nodiscard]] int alive() const;
 
@@ -72,6 +94,7 @@ class FakeNetwork {
     std::uint32_t retires = 0;  // send queue entries that its completion frees
     bool waiting = false;
     Clock::time_point since;
+    std::optional<Clock::time_point> resent;  // lost: when it is sent again
   };
 
   int enter(const std::string& method);
@@ -83,6 +106,7 @@ class FakeNetwork {
   void complete(Queue& queue, const Completion& completion, std::uint32_t retires);
   void finish_send(Pair& pair, Work& work, int status, std::uint32_t bytes = 0);
   void break_pair(Pair& pair);
+  void report(const std::string& device, const AsyncEvent& event);
   void add_event_locked(const std::string& device, const AsyncEvent& event);
   Pair* find_pair(std::uint32_t number);
   Memory* find_remote(const Pair& owner, std::uint32_t key, std::uint64_t address,
@@ -90,11 +114,16 @@ class FakeNetwork {
   bool local_ok(const Pair& pair, std::uint32_t key, const std::byte* at, std::uint32_t length);
   std::deque<ReceiveRequest>* receives_of(Pair& pair);
   [[nodiscard]] bool reachable(const Pair& from, const Pair& to);
+  [[nodiscard]] std::uint16_t pkey_of(const Pair& pair) const;
+  [[nodiscard]] bool is_lost(Work& work);
 
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   bool stop_ = false;
-  bool spoiled_ = false;
+  double loss_ = 0;
+  bool limits_memory_ = false;
+  bool events_ = true;
+  Requests requests_;
   Random random_;
   std::map<std::string, FakeDevice> devices_;
   std::vector<std::string> order_;

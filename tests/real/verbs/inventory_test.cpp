@@ -102,9 +102,11 @@ TEST(SystemVerbs, OpensAndListsOrSaysThatItIsNotThere) {
 }
 
 TEST(StatusText, NamesNumberAndCause) {
-  EXPECT_EQ(status_text(12),
-            "IBV_WC_RETRY_EXC_ERR (12): peer unreachable: link down, wrong GID index, QP time-out "
-            "too short for the path (NCCL_IB_TIMEOUT), or the peer's queue pair is gone");
+  EXPECT_EQ(
+      status_text(12),
+      "IBV_WC_RETRY_EXC_ERR (12): peer unreachable: link down, wrong GID index, another P_Key, "
+      "QP time-out too short for the path (NCCL_IB_TIMEOUT), or the peer's queue pair is "
+      "gone");
   EXPECT_EQ(status_text(10).substr(0, 27), "IBV_WC_REM_ACCESS_ERR (10):");
   EXPECT_EQ(status_text(99), "work completion status 99");
   EXPECT_EQ(likely_cause("ibv_modify_qp (INIT to RTR)", ETIMEDOUT).substr(0, 26),
