@@ -26,10 +26,9 @@ constexpr Milliseconds kWaitForCause{1000};
 
 }  // namespace
 
-void run_rank(Session& session, const std::function<void()>& body) {
+void tell_others(Session& session, const std::function<void()>& body) {
   try {
     body();
-    session.leave();
   } catch (const PeerLost& lost) {
     const Milliseconds longest = lost.echo() ? 2 * kWaitForCause : kWaitForCause;
     if (const std::optional<SystemError> cause = session.cause(longest)) {
@@ -47,6 +46,13 @@ void run_rank(Session& session, const std::function<void()>& body) {
     session.report(error.what());
     throw;
   }
+}
+
+void run_rank(Session& session, const std::function<void()>& body) {
+  tell_others(session, [&] {
+    body();
+    session.leave();
+  });
 }
 
 }  // namespace busbw::real

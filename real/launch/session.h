@@ -93,9 +93,14 @@ class Session : public Watch {
   bool leaving_ = false;
 };
 
-/// Runs a rank: `body` between join and leave. If it fails the others hear why, and the SystemError
-/// that comes out names the rank that failed: "rank 1 (node2:4711) failed: ...". A lost connection
-/// is replaced by its cause if another rank knows it. Other exceptions come out as they are.
+/// Runs `body`. If it fails the others hear why, and the SystemError that comes out names the rank
+/// that failed: "rank 1 (node2:4711) failed: ...". A lost connection is replaced by its cause if
+/// another rank knows it. Other exceptions come out as they are. Whoever holds a mover calls it
+/// around its use: what a mover holds may take seconds to free (a device that was overrun waits for
+/// its own requests), and the others must not wait for that.
+void tell_others(Session& session, const std::function<void()>& body);
+
+/// Runs a rank: `body` between join and leave, as tell_others() does.
 void run_rank(Session& session, const std::function<void()>& body);
 
 }  // namespace busbw::real

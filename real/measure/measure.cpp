@@ -81,6 +81,14 @@ class SectionRun {
     prepare();
     std::vector<std::unique_ptr<HostBuffers>> buffers;  // outlive their registration
     const std::unique_ptr<Mover> mover = make_mover(session_, section_.network, api);
+    SectionResult result;
+    tell_others(session_, [&] { result = run_on(mover, buffers); });
+    return result;
+  }
+
+ private:
+  SectionResult run_on(const std::unique_ptr<Mover>& mover,
+                       std::vector<std::unique_ptr<HostBuffers>>& buffers) {
     for (const Schedule& schedule : schedules_) {
       buffers.push_back(std::make_unique<HostBuffers>(schedule, session_.rank(), task_.in_place));
       buffers.back()->add_to(*mover);
@@ -104,7 +112,6 @@ class SectionRun {
     return result;
   }
 
- private:
   void prepare() {
     if (section_.shape.ranks != session_.size()) {
       throw InputError(fmt::format("{}: {} ranks are needed, {} were started", section_.title,

@@ -21,7 +21,9 @@ constexpr std::array<StatusWords, 23> kStatuses = {{
     {"IBV_WC_LOC_LEN_ERR",
      "local length error: the message is longer than the receive buffer or than the port allows; "
      "the peer sends another byte count"},
-    {"IBV_WC_LOC_QP_OP_ERR", "local QP operation error: inconsistent work request or driver fault"},
+    {"IBV_WC_LOC_QP_OP_ERR",
+     "local QP operation error: inconsistent work request, a key of another protection domain "
+     "(soft-RoCE), or driver fault"},
     {"IBV_WC_LOC_EEC_OP_ERR", "local EE context error: not used by reliable connections"},
     {"IBV_WC_LOC_PROT_ERR",
      "local protection error: the local buffer is not registered (any more) with this key or in "

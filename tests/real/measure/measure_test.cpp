@@ -2,9 +2,12 @@
 // figures, and what is refused.
 #include "real/measure/measure.h"
 
+#include <chrono>
+
 #include <gtest/gtest.h>
 
 #include "real/measure/network.h"
+#include "real/verbs/faults.h"
 #include "tests/real/ranks.h"
 
 namespace busbw::real {
@@ -125,12 +128,67 @@ TEST(Measure, HostsOfTheScenarioSeparateSharedMemory) {
   EXPECT_NE(network.find("TCP"), std::string::npos) << network;
 }
 
+TEST(Measure, CompletionByEventsIsExactToo) {
+  for (const NetworkKind kind : {NetworkKind::kVerbs, NetworkKind::kSocket, NetworkKind::kShared}) {
+    Task task;
+    task.sections = {section_of(3, kind)};
+    task.sections.front().network.completion = Completion::kEvent;
+    task.sections.front().network.shared_inside = kind == NetworkKind::kShared;
+    task.iterations = 3;
+    const Found found = measure_on(3, task, kind == NetworkKind::kVerbs);
+    expect_good(found);
+    for (const PointResult& point : found.results[2].at(0).points)
+      EXPECT_EQ(point.wrong, 0) << point.first_wrong;
+  }
+}
+
+TEST(Measure, SaysWhatRegisteringMemoryTook) {
+  Task task;
+  task.sections = {section_of(2, NetworkKind::kVerbs)};
+  task.sections.front().network.shared_inside = false;
+  task.iterations = 2;
+  const Found found = measure_on(2, task, true);
+  expect_good(found);
+  const verbs::Registration& memory = found.results[0].at(0).registration;
+  // Input, output and scratch of three sizes, slots of two channels.
+  EXPECT_EQ(memory.regions, 3 * 3 + 2);
+  EXPECT_GT(memory.bytes, 2 * (4 + 4100 + 100004));
+  EXPECT_GT(memory.us, 0);
+  EXPECT_EQ(found.results[1].at(0).registration.us, memory.us);
+  // Nothing is registered without a device.
+  task.sections.front().network.kind = NetworkKind::kSocket;
+  EXPECT_EQ(measure_on(2, task).results[0].at(0).registration.regions, 0);
+}
+
 TEST(Measure, AnotherNumberOfRanksIsRefused) {
   Task task;
   task.sections = {section_of(4, NetworkKind::kAuto)};
   const Found found = measure_on(2, task);
   EXPECT_NE(found.failures[0].find("4 ranks are needed, 2 were started"), std::string::npos)
       << found.failures[0];
+}
+
+TEST(Measure, OthersHearOfAFailureBeforeItsMemoryIsFreed) {
+  Task task;
+  task.sections = {section_of(2, NetworkKind::kVerbs)};
+  task.sections.front().network.shared_inside = false;
+  const auto network = fake_network(2);
+  std::vector<Clock::time_point> ends(2);
+  static_cast<void>(run_ranks(2, [&](Session& session) {
+    std::shared_ptr<verbs::Api> api = verbs::make_fake_verbs(network);
+    if (session.rank() == RankId(0))
+      api = with_fault(api, {verbs::FaultKind::kForeignDomain, 3});
+    network->slow_call("deregister_memory", Milliseconds(200));
+    try {
+      static_cast<void>(measure(session, task, api));
+    } catch (const SystemError&) {
+      ends[session.rank().index()] = Clock::now();
+      throw;
+    }
+  }));
+  // Both free six buffers and more in the same time; one after the other would be twice as long.
+  EXPECT_LT(std::chrono::abs(ends[1] - ends[0]), Milliseconds(600));
+  EXPECT_EQ(network->alive(), 0);
 }
 
 TEST(Measure, NoDeviceIsSaidWithNcclsReasons) {

@@ -79,6 +79,11 @@ void FakeNetwork::fail_call(const std::string& method, int error, int nth) {
   failures_[method] = {nth, error};
 }
 
+void FakeNetwork::slow_call(const std::string& method, Milliseconds time) {
+  const std::lock_guard lock(mutex_);
+  slow_[method] = time;
+}
+
 void FakeNetwork::fail_completion(int status, int nth) {
   const std::lock_guard lock(mutex_);
   completion_status_ = status;

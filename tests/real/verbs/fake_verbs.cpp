@@ -379,7 +379,13 @@ class FakeVerbs : public Api {
 
   template <class Body>
   int call(const char* method, Body body) {
-    const std::lock_guard lock(network_->mutex_);
+    std::unique_lock lock(network_->mutex_);
+    if (const auto slow = network_->slow_.find(method); slow != network_->slow_.end()) {
+      const Milliseconds time = slow->second;
+      lock.unlock();
+      std::this_thread::sleep_for(time);
+      lock.lock();
+    }
     const int error = network_->enter(method);
     return error != 0 ? error : body(*network_);
   }

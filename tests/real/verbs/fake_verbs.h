@@ -47,6 +47,8 @@ class FakeNetwork {
   void add(const FakeDevice& device);
   /// The `nth` next call (1: the next) of `method` ("create_queue_pair") fails with `error`.
   void fail_call(const std::string& method, int error, int nth = 1);
+  /// Every call of `method` takes so long.
+  void slow_call(const std::string& method, Milliseconds time);
   /// The nth next work request that runs completes with `status`.
   void fail_completion(int status, int nth = 1);
   /// How long a request to a peer that does not answer is retried.
@@ -128,6 +130,7 @@ class FakeNetwork {
   std::map<std::string, FakeDevice> devices_;
   std::vector<std::string> order_;
   std::map<std::string, int> calls_;
+  std::map<std::string, Milliseconds> slow_;
   std::map<std::string, std::pair<int, int>> failures_;  // method -> (calls left, errno)
   int completion_status_ = 0;
   int completion_left_ = 0;
