@@ -86,6 +86,13 @@ std::int64_t steps_of(const collectives::Schedule& schedule, RankId rank) {
   return steps;
 }
 
+collectives::Schedule rank_program_schedule(std::int32_t ranks) {
+  collectives::Options options;
+  options.bytes = Bytes(40004);
+  options.chunk = Bytes::kib(4);
+  return ring_all_reduce(shape_of(ranks, 1, 1), options);
+}
+
 std::shared_ptr<verbs::FakeNetwork> fake_network(std::int32_t ranks, std::uint64_t seed) {
   auto network = std::make_shared<verbs::FakeNetwork>(seed);
   for (std::int32_t rank = 0; rank < ranks; ++rank)

@@ -46,6 +46,9 @@ class CountingBuffers : public HostBuffers {
 /// Steps of a rank in one run of a schedule.
 std::int64_t steps_of(const collectives::Schedule& schedule, RankId rank);
 
+/// What the rank program (launch/rank_program.cpp) plays round after round.
+collectives::Schedule rank_program_schedule(std::int32_t ranks);
+
 /// The ways to move messages that a test goes through.
 struct Transport {
   std::string name;

@@ -3,8 +3,6 @@
 #include "real/launch/local_processes.h"
 
 #include <csignal>
-#include <fcntl.h>
-#include <filesystem>
 #include <thread>
 #include <unistd.h>
 
@@ -13,70 +11,26 @@
 
 #include "sim/core/errors.h"
 #include "sim/core/text.h"
+#include "tests/real/launch/rank_processes.h"
 
 namespace busbw::real {
 namespace {
-
-struct Outcome {
-  std::vector<RankExit> exits;
-  std::string errors;  // what the ranks wrote to standard error
-};
-
-/// Runs the rank program and catches what it says.
-Outcome run_program(std::size_t ranks, const std::vector<std::string>& arguments,
-                    Milliseconds grace = Milliseconds(15000)) {
-  LocalJob job;
-  job.grace = grace;
-  std::vector<std::string> command{BUSBW_RANK_PROGRAM};
-  command.insert(command.end(), arguments.begin(), arguments.end());
-  job.commands.assign(ranks, command);
-  const std::string path = fmt::format("{}/rank-errors-{}.txt",
-                                       std::filesystem::temp_directory_path().string(), ::getpid());
-  const Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_APPEND, 0600));
-  const Descriptor saved(::dup(STDERR_FILENO));
-  ::dup2(file.get(), STDERR_FILENO);
-  Outcome outcome;
-  const SignalWatch signals;
-  outcome.exits = run_local(job, signals);
-  ::dup2(saved.get(), STDERR_FILENO);
-  outcome.errors = read_file(path);
-  ::unlink(path.c_str());
-  return outcome;
-}
-
-std::string statuses(const Outcome& outcome) {
-  std::string text;
-  for (const RankExit& exit : outcome.exits) {
-    if (!exit.good())
-      text += to_string(exit) + "\n";
-  }
-  return text + outcome.errors;
-}
-
-std::size_t segments() {
-  std::size_t count = 0;
-  for (const auto& entry : std::filesystem::directory_iterator("/dev/shm")) {
-    const std::string name = entry.path().filename().string();
-    count += name.rfind(fmt::format("busbw-"), 0) == 0 ? 1 : 0;
-  }
-  return count;
-}
 
 class OverMover : public testing::TestWithParam<std::string> {};
 
 TEST_P(OverMover, ProcessesAgreeExactly) {
   for (const std::size_t ranks : {2U, 5U, 8U}) {
-    const Outcome outcome = run_program(ranks, {GetParam(), "20"});
+    const RankOutcome outcome = run_rank_program(ranks, {GetParam(), "20"});
     EXPECT_EQ(outcome.exits.size(), ranks);
-    EXPECT_EQ(statuses(outcome), "");
+    EXPECT_EQ(bad_ends(outcome), "");
   }
 }
 
 TEST_P(OverMover, AKilledRankEndsAllWithItsName) {
   for (const std::int64_t victim : {0, 2}) {
     const Clock::time_point start = Clock::now();
-    const Outcome outcome =
-        run_program(4, {GetParam(), "1000000", "kill", std::to_string(victim), "3"});
+    const RankOutcome outcome =
+        run_rank_program(4, {GetParam(), "1000000", "kill", std::to_string(victim), "3"});
     ASSERT_EQ(outcome.exits.size(), 4U);
     // Each of the three others says so, by itself, well within the time-out.
     std::size_t named = 0;
@@ -86,26 +40,26 @@ TEST_P(OverMover, AKilledRankEndsAllWithItsName) {
                    ? 1
                    : 0;
     }
-    EXPECT_EQ(named, 3U) << statuses(outcome);
+    EXPECT_EQ(named, 3U) << bad_ends(outcome);
     for (const RankExit& exit : outcome.exits) {
-      EXPECT_EQ(exit.signal, exit.rank == victim ? SIGKILL : 0) << statuses(outcome);
-      EXPECT_EQ(exit.status, exit.rank == victim ? 0 : 3) << statuses(outcome);
+      EXPECT_EQ(exit.signal, exit.rank == victim ? SIGKILL : 0) << bad_ends(outcome);
+      EXPECT_EQ(exit.status, exit.rank == victim ? 0 : 3) << bad_ends(outcome);
     }
     EXPECT_LT(Clock::now() - start, Milliseconds(15000));
   }
 }
 
 TEST_P(OverMover, AFailingRankTellsTheOthersWhy) {
-  const Outcome outcome = run_program(3, {GetParam(), "1000000", "fail", "1", "2"});
+  const RankOutcome outcome = run_rank_program(3, {GetParam(), "1000000", "fail", "1", "2"});
   std::size_t told = 0;
   for (const std::string_view line : split_lines(outcome.errors))
     told += line.find("this rank was told to fail") != std::string_view::npos ? 1 : 0;
-  EXPECT_EQ(told, 3U) << statuses(outcome);
+  EXPECT_EQ(told, 3U) << bad_ends(outcome);
 }
 
 TEST_P(OverMover, AHangingRankIsNamedAndEnded) {
-  const Outcome outcome =
-      run_program(3, {GetParam(), "1000000", "hang", "2", "2"}, Milliseconds(500));
+  const RankOutcome outcome =
+      run_rank_program(3, {GetParam(), "1000000", "hang", "2", "2"}, Milliseconds(500));
   ASSERT_EQ(outcome.exits.size(), 3U);
   // It waits for ever: its neighbours time out after 5 s, then the launcher ends it.
   EXPECT_NE(outcome.errors.find("nothing within 5 s"), std::string::npos) << outcome.errors;
@@ -121,12 +75,12 @@ TEST(LocalProcesses, ASignalEndsAllRanks) {
     std::this_thread::sleep_for(Milliseconds(700));
     ::kill(::getpid(), SIGTERM);
   });
-  const Outcome outcome = run_program(3, {"shm", "1000000"});
+  const RankOutcome outcome = run_rank_program(3, {"shm", "1000000"});
   sender.join();
   ASSERT_EQ(outcome.exits.size(), 3U);
   for (const RankExit& exit : outcome.exits) {
     // 128 + SIGTERM by the rank itself; or one that was told by a rank that was quicker.
-    EXPECT_TRUE(exit.status == 128 + SIGTERM || exit.status == 3) << statuses(outcome);
+    EXPECT_TRUE(exit.status == 128 + SIGTERM || exit.status == 3) << bad_ends(outcome);
   }
   EXPECT_NE(outcome.errors.find("interrupted by SIGTERM"), std::string::npos) << outcome.errors;
 }
@@ -145,9 +99,8 @@ TEST(LocalProcesses, AProgramThatIsNotThere) {
 }
 
 TEST(LocalProcesses, NothingIsLeftInSharedMemory) {
-  const std::size_t before = segments();
-  static_cast<void>(run_program(4, {"shm", "1000000", "kill", "1", "3"}));
-  EXPECT_EQ(segments(), before);
+  const RankOutcome outcome = run_rank_program(4, {"shm", "1000000", "kill", "1", "3"});
+  EXPECT_EQ(segments_left(outcome), std::vector<std::string>());
 }
 
 }  // namespace
