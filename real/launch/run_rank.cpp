@@ -1,6 +1,7 @@
 // The one place of real mode that catches: a rank that fails tells the others why, then goes on
 // failing. See session.h.
 #include <exception>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -14,12 +15,14 @@ namespace {
 /// mere echo, so that it never speaks before the rank that knows more.
 constexpr Milliseconds kWaitForCause{1000};
 
-/// The failure of this rank as every rank shall see it: with its name. What another rank has said
-/// is passed on as it is.
-[[noreturn]] void end_with(Session& session, const std::string& why) {
+/// What another rank has said, or this one through an inner tell_others(): passed on as it is.
+bool is_known(const Session& session, const SystemError& error) {
   const std::optional<SystemError> known = session.failure();
-  if (known && known->what() == why)
-    throw SystemError(*known);
+  return known && std::string_view(error.what()).rfind(known->what(), 0) == 0;
+}
+
+/// The failure of this rank as every rank shall see it: with its name.
+[[noreturn]] void end_with(Session& session, const std::string& why) {
   session.report(why);
   throw SystemError({session.name(), why, "", ""});
 }
@@ -41,6 +44,8 @@ void tell_others(Session& session, const std::function<void()>& body) {
     session.report(interrupted.what());
     throw;
   } catch (const SystemError& error) {
+    if (is_known(session, error))
+      throw;
     end_with(session, error.what());
   } catch (const std::exception& error) {
     session.report(error.what());

@@ -48,8 +48,9 @@ std::string plain(const std::string& failure) {
 }
 
 CountingBuffers::CountingBuffers(const collectives::Schedule& schedule, RankId rank,
-                                 std::int64_t step, std::function<void()> at_step)
-    : HostBuffers(schedule, rank, false), left_(step), at_step_(std::move(at_step)) {}
+                                 std::int64_t step, std::function<void()> at_step,
+                                 bool in_place)
+    : HostBuffers(schedule, rank, in_place), left_(step), at_step_(std::move(at_step)) {}
 
 void CountingBuffers::count() const {
   if (left_-- == 0)

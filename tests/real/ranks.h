@@ -29,7 +29,7 @@ std::string plain(const std::string& failure);
 class CountingBuffers : public HostBuffers {
  public:
   CountingBuffers(const collectives::Schedule& schedule, RankId rank, std::int64_t step,
-                  std::function<void()> at_step);
+                  std::function<void()> at_step, bool in_place = false);
   [[nodiscard]] std::span<const std::byte> view(collectives::Buffer buffer, Bytes offset,
                                                 Bytes bytes) const override;
   void store(collectives::Buffer buffer, Bytes offset, const Message& message) override;
