@@ -18,6 +18,7 @@ import unittest
 from program import PROGRAM, run
 
 RANK = str(pathlib.Path(PROGRAM).parent / 'busbw-rank')
+MPIRUN = ('mpirun', '--allow-run-as-root', '--oversubscribe', '-n', '3', PROGRAM)
 LOOPBACK = ('--network', 'tcp', '--env', 'NCCL_SOCKET_IFNAME=lo')
 QUICK = ('--iters', '2', '--warmup', '1')
 LAUNCHERS = ('RANK', 'WORLD_SIZE', 'LOCAL_RANK', 'MASTER_ADDR', 'MASTER_PORT', 'PMIX_NAMESPACE')
@@ -36,29 +37,42 @@ def free_port():
         return probe.getsockname()[1]
 
 
-def start(arguments, environment=None):
-    """Starts busbw without waiting for it."""
-    # pylint: disable-next=consider-using-with
+def start(arguments, environment=None, program=(PROGRAM,)):
+    """Starts busbw, or a launcher of it, without waiting for it."""
     variables = {**plain_environment(), **(environment or {})}
-    return subprocess.Popen([PROGRAM, *arguments], env=variables, stdout=subprocess.PIPE,
+    # pylint: disable-next=consider-using-with
+    return subprocess.Popen([*program, *arguments], env=variables, stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE, text=True)
+
+
+def is_rank(process):
+    """Whether the process lives and is a busbw-rank."""
+    try:
+        return os.readlink(f'/proc/{process}/exe') == os.path.realpath(RANK)
+    except OSError:
+        return False  # it has ended, or is not to be looked at
+
+
+def wait_until(condition):
+    """Waits for `condition` to hold, at most half a minute."""
+    for _ in range(1500):
+        if condition():
+            return
+        time.sleep(0.02)
+    raise AssertionError('waited in vain')
 
 
 def ranks_of(process):
     """Process ids of the busbw-rank children, once they are there."""
     children = pathlib.Path(f'/proc/{process.pid}/task/{process.pid}/children')
-    for _ in range(500):
-        found = []
-        for child in children.read_text(encoding='ascii').split():
-            try:
-                if os.readlink(f'/proc/{child}/exe') == os.path.realpath(RANK):
-                    found.append(int(child))
-            except OSError:
-                pass  # it has ended
-        if len(found) == 3:
-            return found
-        time.sleep(0.02)
-    raise AssertionError('no ranks')
+    found = []
+
+    def all_there():
+        found[:] = [int(child) for child in children.read_text(encoding='ascii').split()
+                    if is_rank(child)]
+        return len(found) == 3
+    wait_until(all_there)
+    return found
 
 
 class Measure(unittest.TestCase):
@@ -210,6 +224,26 @@ class Failures(unittest.TestCase):
         self.assertEqual(result.returncode, 3)
 
 
+def by_torchrun(rank, ranks, port):
+    """Variables that torchrun sets."""
+    return {'RANK': str(rank), 'WORLD_SIZE': str(ranks), 'LOCAL_RANK': str(rank),
+            'MASTER_ADDR': '127.0.0.1', 'MASTER_PORT': port}
+
+
+def by_srun(rank, ranks, port):
+    """Variables that srun sets; the port is the test's, which may run beside others."""
+    return {'SLURM_PROCID': str(rank), 'SLURM_STEP_NUM_TASKS': str(ranks), 'SLURM_LOCALID':
+            str(rank), 'SLURM_STEP_NODELIST': 'localhost', 'SLURM_JOB_ID': '7', 'SLURM_STEP_ID':
+            '0', 'MASTER_PORT': port}
+
+
+def by_mpirun(rank, ranks, port):
+    """Variables that Open MPI sets; the port as with srun."""
+    return {'OMPI_COMM_WORLD_RANK': str(rank), 'OMPI_COMM_WORLD_SIZE': str(ranks),
+            'OMPI_COMM_WORLD_LOCAL_SIZE': str(ranks), 'OMPI_COMM_WORLD_LOCAL_RANK': str(rank),
+            'MASTER_PORT': port}
+
+
 class Launchers(unittest.TestCase):
     ARGUMENTS = ('measure', *LOOPBACK, *QUICK, '--sizes', '4K', '--json', '-')
 
@@ -222,24 +256,12 @@ class Launchers(unittest.TestCase):
         self.assertEqual({output for output, _ in outputs[1:]}, {''})
         return json.loads(outputs[0][0])
 
-    def test_torchrun(self):
-        port = str(free_port())
-        value = self.start_as([{'RANK': str(rank), 'WORLD_SIZE': '3', 'LOCAL_RANK': str(rank),
-                                'MASTER_ADDR': '127.0.0.1', 'MASTER_PORT': port}
-                               for rank in range(3)])
-        self.assertEqual(value['sections'][0]['ranks'], 3)
-
-    def test_open_mpi_variables(self):
-        value = self.start_as([{'OMPI_COMM_WORLD_RANK': str(rank), 'OMPI_COMM_WORLD_SIZE': '2',
-                                'OMPI_COMM_WORLD_LOCAL_SIZE': '2',
-                                'MASTER_PORT': str(self.port)} for rank in range(2)])
-        self.assertEqual(value['sections'][0]['ranks'], 2)
-
-    def test_slurm_variables(self):
-        value = self.start_as([{'SLURM_PROCID': str(rank), 'SLURM_STEP_NUM_TASKS': '2',
-                                'SLURM_STEP_NODELIST': 'localhost', 'SLURM_JOB_ID': '7',
-                                'MASTER_PORT': str(self.port)} for rank in range(2)])
-        self.assertEqual(value['sections'][0]['ranks'], 2)
+    def test_variables(self):
+        for variables in (by_torchrun, by_srun, by_mpirun):
+            for ranks in (2, 3):
+                port = str(free_port())
+                value = self.start_as([variables(rank, ranks, port) for rank in range(ranks)])
+                self.assertEqual(value['sections'][0]['ranks'], ranks)
 
     def test_the_launcher_started_another_number(self):
         result = run('measure', '--ranks', '3', env={'RANK': '0', 'WORLD_SIZE': '2',
@@ -255,17 +277,92 @@ class Launchers(unittest.TestCase):
         self.assertEqual(result.returncode, 3)
         self.assertIn('missing: rank 1', result.stderr)
 
-    @unittest.skipUnless(shutil.which('mpirun'), 'Open MPI is not installed')
-    def test_mpirun(self):
-        result = subprocess.run(
-            ['mpirun', '--allow-run-as-root', '--oversubscribe', '-n', '3', PROGRAM,
-             *self.ARGUMENTS], env=plain_environment(), capture_output=True, text=True, timeout=100,
-            check=False)
-        self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertEqual(json.loads(result.stdout)['sections'][0]['ranks'], 3)
-
     def setUp(self):
         self.port = free_port()
+
+
+class LaunchersThatLoseARank(unittest.TestCase):
+    """Whoever starts the ranks: a dead one ends all, by name; signals end all cleanly."""
+    LONG = ('measure', *LOOPBACK, '--iters', '100000000', '--sizes', '4K', '--timeout', '20')
+    SILENCE = r'rank 1 \([^ ]+:\d+\) failed: it ended without a word: killed, crashed, or its ' \
+              r'host is gone(; rank %d \([^ ]+:\d+\) saw: .+)?'
+
+    def start_ranks(self, variables):
+        """Three busy ranks; each has become busbw-rank."""
+        port = str(free_port())
+        ranks = [start(self.LONG, variables(rank, 3, port)) for rank in range(3)]
+        for process in ranks:
+            self.addCleanup(process.kill)
+            wait_until(lambda pid=process.pid: is_rank(pid))
+        time.sleep(1)
+        return ranks
+
+    def test_a_killed_rank(self):
+        for variables in (by_torchrun, by_srun, by_mpirun):
+            ranks = self.start_ranks(variables)
+            ranks[1].kill()
+            ranks[1].communicate(timeout=30)
+            begin = time.monotonic()
+            for rank in (0, 2):
+                output, errors = ranks[rank].communicate(timeout=30)
+                self.assertEqual((ranks[rank].returncode, output), (3, ''), errors)
+                self.assertRegex(errors, '^error: ' + self.SILENCE % rank + '\n$')
+            self.assertLess(time.monotonic() - begin, 20)
+
+    def test_signals(self):
+        for variables in (by_torchrun, by_srun, by_mpirun):
+            for number in (signal.SIGINT, signal.SIGTERM):
+                ranks = self.start_ranks(variables)
+                for process in ranks:
+                    process.send_signal(number)
+                interrupted = f'wait failed: interrupted by {number.name}'
+                for process in ranks:
+                    output, errors = process.communicate(timeout=30)
+                    # By the signal, or told by a rank that was quicker.
+                    self.assertIn(process.returncode, (128 + number, 3), errors)
+                    self.assertEqual(output, '')
+                    self.assertIn(interrupted, errors)
+
+    def start_mpirun(self):
+        """mpirun with three busy ranks, and their process ids in order of the ranks."""
+        process = start(self.LONG, program=MPIRUN)
+        self.addCleanup(process.kill)
+        return process, ranks_of(process)
+
+    def end_of(self, process, ranks):
+        """What mpirun and the ranks said, once all have ended."""
+        output, errors = process.communicate(timeout=40)
+        self.assertEqual(output, '')
+        self.assertNotEqual(process.returncode, 0, errors)
+        for rank in ranks:
+            wait_until(lambda pid=rank: not is_rank(pid))
+        return errors
+
+    @unittest.skipUnless(shutil.which('mpirun'), 'Open MPI is not installed')
+    def test_mpirun(self):
+        process = start(Launchers.ARGUMENTS, program=MPIRUN)
+        output, errors = process.communicate(timeout=100)
+        self.assertEqual(process.returncode, 0, errors)
+        self.assertEqual(json.loads(output)['sections'][0]['ranks'], 3)
+
+    @unittest.skipUnless(shutil.which('mpirun'), 'Open MPI is not installed')
+    def test_mpirun_with_a_killed_rank(self):
+        process, ranks = self.start_mpirun()
+        time.sleep(1)
+        os.kill(ranks[1], signal.SIGKILL)
+        begin = time.monotonic()
+        errors = self.end_of(process, ranks)
+        self.assertLess(time.monotonic() - begin, 20)
+        # By the ranks, unless mpirun has ended them before they could say so.
+        self.assertRegex(errors, r'mpirun noticed that process rank 1 |' + self.SILENCE % 0)
+
+    @unittest.skipUnless(shutil.which('mpirun'), 'Open MPI is not installed')
+    def test_mpirun_with_signals(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            process, ranks = self.start_mpirun()
+            time.sleep(1)
+            process.send_signal(number)
+            self.assertIn('interrupted by SIG', self.end_of(process, ranks))
 
 
 class Micro(unittest.TestCase):
