@@ -8,11 +8,13 @@
 #include <fmt/format.h>
 
 #include "sim/core/text.h"
+#include "sim/core/value_reader.h"
 
 namespace busbw::nccl {
 namespace {
 
 constexpr std::int64_t kMostHosts = 4096;
+constexpr double kMostRate = 1e5;  // Gb/s or GB/s
 /// Fields of an interface that are read; did-you-mean looks here.
 const std::vector<std::string>& interface_keys() {
   static const std::vector<std::string> kKeys{
@@ -20,73 +22,6 @@ const std::vector<std::string>& interface_keys() {
       "up",   "running", "mtu",          "reported_speed_mbit"};
   return kKeys;
 }
-
-/// Typed access to the members of one JSON object; problems name the object and the place.
-class ObjectReader {
- public:
-  ObjectReader(const Value& object, std::string what, Problems& problems)
-      : object_(object), what_(std::move(what)), problems_(problems) {}
-
-  void problem(const Value& at, const std::string& message) { problems_.add(at.where(), message); }
-
-  const Value* required(const std::string& key) {
-    const Value* value = object_.find(key);
-    if (value == nullptr)
-      problem(object_, fmt::format("missing key '{}' in {}", key, what_));
-    return value;
-  }
-
-  std::optional<std::string> required_text(const std::string& key) {
-    const Value* value = required(key);
-    if (value == nullptr)
-      return std::nullopt;
-    if (value->is_string() && !value->as_string().empty())
-      return value->as_string();
-    problem(*value, fmt::format("key '{}' in {} must be a text that is not empty", key, what_));
-    return std::nullopt;
-  }
-
-  std::optional<std::int64_t> integer(const std::string& key, std::int64_t least,
-                                      std::int64_t most) {
-    const Value* value = object_.find(key);
-    if (value == nullptr || value->is_null())
-      return std::nullopt;
-    if (value->is_integer() && value->as_integer() >= least && value->as_integer() <= most)
-      return value->as_integer();
-    problem(*value, fmt::format("key '{}' in {} must be an integer from {} to {}", key, what_,
-                                least, most));
-    return std::nullopt;
-  }
-
-  std::optional<bool> boolean(const std::string& key) {
-    const Value* value = object_.find(key);
-    if (value == nullptr || value->is_null())
-      return std::nullopt;
-    if (value->is_bool())
-      return value->as_bool();
-    problem(*value, fmt::format("key '{}' in {} must be true or false", key, what_));
-    return std::nullopt;
-  }
-
-  std::optional<double> positive(const std::string& key) {
-    const Value* value = object_.find(key);
-    if (value == nullptr || value->is_null())
-      return std::nullopt;
-    if (value->is_number() && value->as_number() > 0 && value->as_number() <= 1e5)
-      return value->as_number();
-    problem(*value, fmt::format("key '{}' in {} must be a number above 0 and up to 100000, or null",
-                                key, what_));
-    return std::nullopt;
-  }
-
-  [[nodiscard]] const Value& object() const { return object_; }
-  [[nodiscard]] const std::string& what() const { return what_; }
-
- private:
-  const Value& object_;
-  std::string what_;
-  Problems& problems_;
-};
 
 /// One interface before "{host}" is filled in.
 struct Template {
@@ -182,19 +117,11 @@ class RecordReader {
     item.position = templates_.size();
     const std::optional<std::string> name = reader.required_text("name");
     if (name && !names.insert(*name).second) {
-      reader.problem(*reader.object().find("name"),
+      reader.problem(*reader.value().find("name"),
                      fmt::format("interface '{}' appears twice in {}", *name, what_));
     }
-    for (const auto& [key, value] : reader.object().as_object()) {
-      if (std::find(interface_keys().begin(), interface_keys().end(), key) !=
-          interface_keys().end())
-        continue;
-      // A record may carry more than is read here; what looks like a slip of the pen may not pass.
-      const std::string advice = did_you_mean(key, interface_keys());
-      if (advice.empty())
-        continue;
-      reader.problem(value, fmt::format("unknown key '{}' in {}{}", key, reader.what(), advice));
-    }
+    // A record may carry more than is read here; what looks like a slip of the pen may not pass.
+    reader.check_spelling(interface_keys());
     Interface& interface = item.interface;
     interface.name = name.value_or("");
     interface.loopback = interface.name == "lo";
@@ -205,7 +132,7 @@ class RecordReader {
       interface.speed_mbit = reader.integer("reported_speed_mbit", -1, 10'000'000);
     if (!interface.loopback && !interface.speed_mbit)
       interface.speed_mbit = speed_;
-    if (const auto gbit = reader.positive("shaped_gbit")) {
+    if (const auto gbit = reader.positive("shaped_gbit", kMostRate)) {
       interface.wire_rate = Bandwidth::bits_per_second(std::llround(*gbit * 1e9));
     }
     for (const char* key : {"address", "ipv6_address"})
@@ -217,7 +144,7 @@ class RecordReader {
   }
 
   void read_address(ObjectReader& reader, const std::string& key, Template& item) {
-    const Value* value = reader.object().find(key);
+    const Value* value = reader.value().find(key);
     if (value == nullptr || value->is_null())
       return;
     if (!value->is_string()) {
@@ -288,7 +215,7 @@ class RecordReader {
       point.collective = point_reader.required_text("collective").value_or("");
       point_reader.required("bytes");
       point.bytes = point_reader.integer("bytes", 1, std::int64_t{1} << 50U).value_or(0);
-      point.measured_busbw_GBps = point_reader.positive("busbw_GBps").value_or(0);
+      point.measured_busbw_GBps = point_reader.positive("busbw_GBps", kMostRate).value_or(0);
       point.noisy = point_reader.boolean("noisy").value_or(false);
       record_.points.push_back(std::move(point));
     }
