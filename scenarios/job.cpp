@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "models/nccl/machine/document.h"
+#include "models/nccl/machine/inventory.h"
 
 namespace busbw::scenarios {
 namespace {
@@ -21,6 +22,8 @@ nccl::graph::DecideInput input_of(const Variant& variant, const nccl::Decision& 
   nccl::graph::DecideInput input;
   input.environment = variant.environment;
   input.version = variant.version;
+  input.hosts_per_nvlink_domain = variant.cluster.hosts_per_nvlink_domain;
+  input.collnet = variant.collnet;
   std::vector<std::string> texts;
   for (std::size_t host = 0; host < variant.cluster.hosts.size(); ++host) {
     Element document =
@@ -79,6 +82,10 @@ Job decide(const Variant& variant, nccl::Decision selection, const topologies::C
   job.selection = std::move(selection);
   if (job.selection.outcome != nccl::Outcome::kRuns) {
     return job;
+  }
+  for (std::size_t host = 0; host < job.selection.hosts.size(); ++host) {
+    nccl::add_plugin_devices(variant.cluster.hosts[host], variant.inventories[host], catalog,
+                             job.selection.hosts[host]);
   }
   job.graph = nccl::graph::decide(input_of(variant, job.selection, catalog));
   job.selection.channels = channel_devices(*job.graph);

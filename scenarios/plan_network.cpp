@@ -16,6 +16,23 @@ namespace {
 
 using nccl::graph::NodeType;
 
+/// An external plugin moves data between NIC and GPU memory as NCCL's own IB network does: what
+/// differs, latency and rate, is the NIC's.
+transport::Network plugin_network(const nccl::Decision& decision, const Variant& variant) {
+  const nccl::HostDecision& host = decision.hosts.front();
+  const topologies::Machine& machine = variant.cluster.hosts.front();
+  const std::optional<std::size_t> nic =
+      host.data_devices.empty() ? std::nullopt : machine.find_nic(host.data_devices.front().name);
+  if (!nic) {
+    throw InputError("network '" + *host.network + "' of variant '" + variant.name +
+                     "' is an external plugin for which machine '" + machine.name +
+                     "' has no NIC (nccl_plugin in the catalogue)");
+  }
+  return machine.nics[*nic].link_layer == topologies::NicLinkLayer::kInfiniBand
+             ? transport::Network::kInfiniBand
+             : transport::Network::kRoce;
+}
+
 transport::Network network_of(const nccl::Decision& decision, const Variant& variant) {
   const std::optional<std::string>& network = decision.hosts.front().network;
   CHECK(network.has_value(), "a job that runs has a network");
@@ -23,8 +40,7 @@ transport::Network network_of(const nccl::Decision& decision, const Variant& var
     return transport::Network::kSocket;
   }
   if (*network != "IB") {
-    throw InputError("network '" + *network + "' of variant '" + variant.name +
-                     "' is an external plugin, which is not modelled");
+    return plugin_network(decision, variant);
   }
   const std::string& device = decision.hosts.front().data_devices.front().name;
   for (const nccl::Hca& hca : variant.inventories.front().hcas) {

@@ -16,10 +16,16 @@
 namespace busbw::topologies {
 namespace {
 
+/// Ends the name of the second node of a PCIe switch with ACS redirection; no element's own name
+/// may have a colon.
+constexpr const char* kDown = ":down";
+
 class HostBuilder {
  public:
-  HostBuilder(const Machine& machine, HostId host, const Catalog& catalog, BuiltCluster& built)
-      : machine_(machine), host_(host), catalog_(catalog), built_(built) {}
+  /// `hub_host`: the host whose NVSwitch node the GPUs use, the first of the NVLink domain.
+  HostBuilder(const Machine& machine, HostId host, HostId hub_host, const Catalog& catalog,
+              BuiltCluster& built)
+      : machine_(machine), host_(host), hub_host_(hub_host), catalog_(catalog), built_(built) {}
 
   void build() {
     add_cpus();
@@ -50,6 +56,12 @@ class HostBuilder {
     CHECK(found, "no element '{}' in machine '{}'", name, machine_.name);
     return *found;
   }
+  /// The node of an element on the way down to devices.
+  [[nodiscard]] NodeId element_down(const std::string& name) const {
+    return built_.fabric.find_node(element_name(name + kDown)).value_or(element(name));
+  }
+  void join_pcie_ways(NodeId up, NodeId down, const std::string& parent, std::int32_t generation,
+                      std::int32_t lanes);
   [[nodiscard]] std::string element_name(const std::string& element) const {
     return fmt::format("node{}/{}", host_.value(), element);
   }
@@ -69,6 +81,7 @@ class HostBuilder {
 
   const Machine& machine_;
   HostId host_;
+  HostId hub_host_;
   const Catalog& catalog_;
   BuiltCluster& built_;
 };
@@ -111,18 +124,26 @@ void HostBuilder::join_sockets() {
 
 void HostBuilder::join_pcie(NodeId device, const std::string& parent, std::int32_t generation,
                             std::int32_t lanes) {
+  join_pcie_ways(device, device, parent, generation, lanes);
+}
+
+void HostBuilder::join_pcie_ways(NodeId up, NodeId down, const std::string& parent,
+                                 std::int32_t generation, std::int32_t lanes) {
   const std::int32_t agreed = std::min(generation, machine_.pcie_generation_at(parent));
   const PcieGeneration* pcie = catalog_.pcie_generation(agreed);
   CHECK(pcie != nullptr && lanes > 0, "PCIe generation {}, {} lanes", agreed, lanes);
-  fabric().add_duplex(LinkKind::kPcie, device, element(parent), pcie_bandwidth(*pcie, lanes),
-                      pcie->latency);
+  const Bandwidth rate = pcie_bandwidth(*pcie, lanes);
+  fabric().add_link(LinkKind::kPcie, up, element(parent), rate, pcie->latency);
+  fabric().add_link(LinkKind::kPcie, element_down(parent), down, rate, pcie->latency);
 }
 
 void HostBuilder::add_pcie_switches() {
   for (std::size_t i = 0; i < machine_.pcie_switches.size(); i++) {
     const PcieSwitch& added = machine_.pcie_switches[i];
-    const NodeId node = add_node(NodeKind::kPciSwitch, added.name, i);
-    join_pcie(node, added.attach, added.generation, added.uplink_lanes);
+    const NodeId up = add_node(NodeKind::kPciSwitch, added.name, i);
+    const NodeId down =
+        machine_.acs_redirect ? add_node(NodeKind::kPciSwitch, added.name + kDown, i) : up;
+    join_pcie_ways(up, down, added.attach, added.generation, added.uplink_lanes);
   }
 }
 
@@ -149,7 +170,9 @@ void HostBuilder::add_nvlink() {
   const NvLinkGeneration* nvlink = catalog_.nvlink_generation(machine_.nvlink_generation);
   CHECK(nvlink != nullptr, "NVLink generation {}", machine_.nvlink_generation);
   if (machine_.wiring == NvLinkWiring::kNvSwitch) {
-    const NodeId hub = add_node(NodeKind::kNvSwitch, "nvswitch", 0);
+    const std::optional<NodeId> shared =
+        fabric().find_node(fmt::format("node{}/nvswitch", hub_host_.value()));
+    const NodeId hub = shared ? *shared : add_node(NodeKind::kNvSwitch, "nvswitch", 0);
     for (const NodeId gpu : gpus()) {
       fabric().add_duplex(LinkKind::kNvLink, gpu, hub,
                           nvlink->per_link * machine_.nvlink_links_per_gpu, nvlink->latency);
@@ -198,7 +221,11 @@ BuiltCluster build(const Cluster& cluster, const Catalog& catalog) {
   built.gpu_numa.resize(hosts);
   built.nic_numa.resize(hosts);
   for (std::size_t host = 0; host < hosts; host++) {
-    HostBuilder(cluster.hosts[host], HostId(static_cast<std::int32_t>(host)), catalog, built)
+    // All hosts of an NVLink domain hang on the NVSwitch node of its first one.
+    const std::int32_t first =
+        cluster.domain_of(host) * std::max(1, cluster.hosts_per_nvlink_domain);
+    HostBuilder(cluster.hosts[host], HostId(static_cast<std::int32_t>(host)), HostId(first),
+                catalog, built)
         .build();
   }
   Problems problems;

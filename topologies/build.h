@@ -1,14 +1,16 @@
 // Builder: machines and the networks between them -> a Fabric.
 //
 // Inside a host:
-//   NVSwitch: one node for all NVSwitches of the host, non-blocking; each GPU has all its links to
-//   it. Direct NVLink: one link a direction with the rate of all NVLinks of the pair. PCIe: device
-//   to switch to CPU, at the lower generation of the two ends. NVLink-C2C: GPU to CPU beside PCIe,
-//   if the GPU model has it, with the CPU interconnect's latency. Memory: each CPU (NUMA node) has
-//   a write and a read link of half its DRAM bandwidth. A staged byte is written once and read
-//   once, so the halves together are exactly the shared bus. Sockets: joined all to all by the CPU
-//   interconnect. NUMA nodes of one socket meet in a socket node, the on-die fabric, which gets the
-//   DRAM bandwidth and is never the narrow place. Virtual NIC: on cpu0, with the socket's DRAM
+//   NVSwitch: one node for all NVSwitches of the host (or of the hosts of an NVLink domain),
+//   non-blocking; each GPU has all its links to it. Direct NVLink: one link a direction with the
+//   rate of all NVLinks of the pair. PCIe: device to switch to CPU, at the lower generation of the
+//   two ends; with ACS redirection a switch is two nodes, one on the way up and one on the way
+//   down, so that its devices meet at the CPU. NVLink-C2C: GPU to CPU beside PCIe, if the GPU model
+//   has it, with the CPU interconnect's latency. Memory: each CPU (NUMA node) has a write and a
+//   read link of half its DRAM bandwidth. A staged byte is written once and read once, so the
+//   halves together are exactly the shared bus. Sockets: joined all to all by the CPU interconnect.
+//   NUMA nodes of one socket meet in a socket node, the on-die fabric, which gets the DRAM
+//   bandwidth and is never the narrow place. Virtual NIC: on cpu0, with the socket's DRAM
 //   bandwidth.
 //
 // Between hosts: NIC port to leaf switch, leaf to spine. A link's latency is the cable's, plus the
@@ -16,6 +18,7 @@
 //
 // Rates are those of the medium after line coding; protocol headers are the transports' affair.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -49,6 +52,13 @@ struct Network {
 struct Cluster {
   std::vector<Machine> hosts;  // one per host, in rank order
   std::vector<Network> networks;
+  /// This many neighbouring hosts, all with NVSwitch, share their NVSwitches (GB200 NVL72: 18
+  /// trays). 0 or 1: none do.
+  std::int32_t hosts_per_nvlink_domain = 0;
+  /// The NVLink domain of a host; hosts alone in theirs have their own number.
+  [[nodiscard]] std::int32_t domain_of(std::size_t host) const {
+    return static_cast<std::int32_t>(host) / std::max(1, hosts_per_nvlink_domain);
+  }
 };
 
 /// The cable of one NIC port.

@@ -141,6 +141,7 @@ void MachineReader::read_pcie() {
   } else {
     pcie.required_integer("generation", 1, 99);
   }
+  machine_.acs_redirect = pcie.boolean("acs_redirect").value_or(false);
   if (const std::optional<YamlNode> switches = pcie.sequence("switches")) {
     for (const YamlNode& node : switches->elements()) {
       read_pcie_switch(node);

@@ -43,8 +43,8 @@ topologies::NodeId Wiring::node_of(Gpu gpu) const {
 
 Connection Wiring::connect(RankId from, RankId to, ChannelId channel) {
   CHECK(from != to, "rank {}", from.value());
-  return gpu_of(from).host == gpu_of(to).host ? connect_inside(from, to)
-                                              : connect_hosts(from, to, channel);
+  const bool inside = cluster_.domain_of(gpu_of(from).host) == cluster_.domain_of(gpu_of(to).host);
+  return inside ? connect_inside(from, to) : connect_hosts(from, to, channel);
 }
 
 Connection Wiring::start(const params::Transport& transport, const std::string& name) const {

@@ -92,6 +92,7 @@ struct Variant {
   nccl::Version version;
   topologies::Cluster cluster;
   std::vector<nccl::Inventory> inventories;  // per host
+  bool collnet = false;                      // the network reduces (SHARP)
   Workload workload;
   std::optional<Training> training;
   std::optional<Measured> measured;

@@ -183,6 +183,42 @@ TEST(BuildHost, PcieLinksTakeTheLowerEnd) {
   EXPECT_EQ(uplink.capacity, Bandwidth::bits_per_second(31'507'692'308));  // Gen3 x4
 }
 
+/// With ACS redirection two devices of one switch meet at the CPU: up its uplink and down again, so
+/// that the uplink carries each byte once in each direction. Without: three nodes, no uplink.
+TEST(BuildHost, AcsRedirectionGoesByTheCpu) {
+  const auto host = [](const char* redirect) {
+    return machine_of(
+        std::string("name: box\ngpus: {model: Plain, count: 2, attach: sw}\ncpus: {model: Xeon}\n"
+                    "pcie: {generation: 5, acs_redirect: ") +
+        redirect + ", switches: [{name: sw, attach: cpu0}]}\n");
+  };
+  const BuiltCluster straight = build_one(host("false"));
+  EXPECT_EQ(
+      hops(straight, must_route(straight, straight.gpus[0][0], straight.gpus[0][1], host_only())),
+      (std::vector<std::string>{"node0/sw", "node0/gpu1"}));
+  const BuiltCluster turned = build_one(host("true"));
+  EXPECT_EQ(hops(turned, must_route(turned, turned.gpus[0][0], turned.gpus[0][1], host_only())),
+            (std::vector<std::string>{"node0/sw", "node0/cpu0", "node0/sw:down", "node0/gpu1"}));
+  // To and from memory nothing changes: one link more than a device on the CPU itself.
+  EXPECT_EQ(hops(turned, must_route(turned, turned.gpus[0][1], turned.cpus[0][0], host_only())),
+            (std::vector<std::string>{"node0/sw", "node0/cpu0"}));
+  EXPECT_EQ(hops(turned, must_route(turned, turned.cpus[0][0], turned.gpus[0][1], host_only())),
+            (std::vector<std::string>{"node0/sw:down", "node0/gpu1"}));
+}
+
+/// Four hosts in NVLink domains of two: GPUs of one domain reach each other over its NVSwitch alone
+/// at the rate of all links, GPUs of two domains do not.
+TEST(BuildHost, NvLinkDomainsSpanHosts) {
+  Cluster cluster;
+  cluster.hosts.assign(4, box("{model: Hub, count: 2}", "{wiring: nvswitch}"));
+  cluster.hosts_per_nvlink_domain = 2;
+  const BuiltCluster built = build(cluster, small_catalog());
+  const Path path = must_route(built, built.gpus[2][0], built.gpus[3][1], nvlink_only());
+  EXPECT_EQ(hops(built, path), (std::vector<std::string>{"node2/nvswitch", "node3/gpu1"}));
+  EXPECT_EQ(summarize(built.fabric, path).capacity, gbs(450));
+  EXPECT_EQ(built.fabric.route(built.gpus[1][0], built.gpus[2][0], nvlink_only()), std::nullopt);
+}
+
 constexpr const char* kTwoNics =
     "[{name: eth0, model: Ether, attach: cpu0}, {name: mlx5_0, netdev: rdma0, model: HCA, "
     "link_layer: infiniband, attach: pcie0, ports: 2}]";

@@ -80,7 +80,14 @@ TEST(MachineCatalog, ShapesByHand) {
                                      {"azure-ndv4", 8, 300, 8},   {"azure-ndv5", 8, 450, 8},
                                      {"perlmutter", 4, 100, 4},   {"leonardo-booster", 4, 100, 4},
                                      {"h200-vm-x1", 1, 0, 0},     {"h200-vm-x2", 2, 450, 0},
-                                     {"h200-vm-x4", 4, 450, 0}};
+                                     {"h200-vm-x4", 4, 450, 0},   {"aws-p4de", 8, 300, 4},
+                                     {"aws-p5", 8, 450, 8},       {"aws-p5en", 8, 450, 8},
+                                     {"aws-p6-b200", 8, 900, 8},  {"gcp-a3-high", 8, 450, 4},
+                                     {"gcp-a3-mega", 8, 450, 8},  {"gcp-a3-ultra", 8, 450, 8},
+                                     {"gcp-a4", 8, 900, 8},       {"oci-bm-gpu-b4-8", 8, 300, 16},
+                                     {"alps-gh200", 4, 150, 4},   {"oci-bm-gpu-h100-8", 8, 450, 16},
+                                     {"dgx-spark", 1, 0, 2},      {"jean-zay-v100", 4, 50, 4},
+                                     {"gb300-tray", 4, 900, 4},   {"jean-zay-a100", 8, 300, 4}};
   std::set<std::string> listed;
   for (const Shape& shape : shapes) {
     listed.insert(shape.name);

@@ -15,6 +15,7 @@ using topologies::MachineNic;
 
 constexpr std::int64_t kAmazon = 0x1d0f;
 constexpr std::int64_t kHpe = 0x17db;
+constexpr std::int64_t kGoogle = 0x1ae0;
 
 std::int64_t megabits(Bandwidth rate) {
   return rate.bps() / 1'000'000;
@@ -74,9 +75,11 @@ Interface loopback_interface() {
 }
 
 /// Slingshot has RDMA through its own library, libcxi, alone: NCCL reaches it by sockets or an
-/// external plugin. Source: HPE, shs-libcxi; aws-ofi-nccl, README.
+/// external plugin. Source: HPE, shs-libcxi; aws-ofi-nccl, README. gVNIC reaches GPU memory through
+/// Google's plugins alone (Google Cloud documentation, GPUDirect-TCPX and -TCPXO).
 bool has_verbs(const MachineNic& nic, const topologies::Catalog& catalog) {
-  return nic.rdma && vendor_of(nic, catalog) != kHpe;
+  const std::optional<std::int64_t> vendor = vendor_of(nic, catalog);
+  return nic.rdma && vendor != kHpe && vendor != kGoogle;
 }
 
 Hca machine_hca(const Machine& machine, std::size_t nic, std::int32_t host,
@@ -122,12 +125,10 @@ Inventory machine_inventory(const Machine& machine, std::int32_t host,
   return inventory;
 }
 
-HostDecision machine_network(const Machine& machine, const Inventory& inventory,
-                             const topologies::Catalog& catalog, const Environment& environment,
-                             Version version) {
-  HostDecision host = select({version, environment, {inventory}}).hosts.front();
+void add_plugin_devices(const Machine& machine, const Inventory& inventory,
+                        const topologies::Catalog& catalog, HostDecision& host) {
   if (!host.network || !host.data_devices.empty())
-    return host;
+    return;
   for (const MachineNic& nic : machine.nics) {
     if (plugin_of(nic, catalog) != *host.network)
       continue;
@@ -139,6 +140,13 @@ HostDecision machine_network(const Machine& machine, const Inventory& inventory,
     device.gdr = inventory.exposure.peer_memory;
     host.data_devices.push_back(device);
   }
+}
+
+HostDecision machine_network(const Machine& machine, const Inventory& inventory,
+                             const topologies::Catalog& catalog, const Environment& environment,
+                             Version version) {
+  HostDecision host = select({version, environment, {inventory}}).hosts.front();
+  add_plugin_devices(machine, inventory, catalog, host);
   return host;
 }
 

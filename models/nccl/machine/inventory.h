@@ -38,8 +38,12 @@ Address derived_address(std::size_t nic, std::int32_t host);
 Inventory machine_inventory(const topologies::Machine& machine, std::int32_t host,
                             const topologies::Catalog& catalog);
 
-/// What NCCL decides on one host of that kind. With a network of an external plugin, whose devices
-/// are its own, these are the machine's NICs that need the plugin, in the machine's order.
+/// The devices of an external plugin that `host` chose: the machine's NICs that need it, in the
+/// machine's order. Nothing to do for another network.
+void add_plugin_devices(const topologies::Machine& machine, const Inventory& inventory,
+                        const topologies::Catalog& catalog, HostDecision& host);
+
+/// What NCCL decides on one host of that kind, with the devices of an external plugin.
 HostDecision machine_network(const topologies::Machine& machine, const Inventory& inventory,
                              const topologies::Catalog& catalog, const Environment& environment,
                              Version version);
