@@ -1,10 +1,6 @@
 // Reads the topology, decides, prints.
 #include "tools/command_nccl.h"
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-
 #include <fmt/format.h>
 
 #include "models/nccl/graph/decide.h"
@@ -14,6 +10,7 @@
 #include "sim/core/errors.h"
 #include "sim/core/text.h"
 #include "tools/exit_codes.h"
+#include "tools/files.h"
 #include "tools/json/json.h"
 #include "tools/nccl_options.h"
 #include "tools/nccl_report.h"
@@ -22,14 +19,6 @@
 
 namespace busbw::tools {
 namespace {
-
-void write_file(const std::string& path, const std::string& text) {
-  std::ofstream out(path, std::ios::binary);
-  out << text;
-  out.close();
-  if (!out)
-    throw SystemError({"write", std::strerror(errno), path, ""});
-}
 
 nccl::graph::Element read_graphs(const std::string& path) {
   Problems problems;

@@ -2,10 +2,7 @@
 #include "tools/command_run.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 
 #include "scenarios/result_value.h"
 #include "scenarios/simulate.h"
@@ -14,21 +11,13 @@
 #include "sim/core/text.h"
 #include "tools/data_path.h"
 #include "tools/exit_codes.h"
+#include "tools/files.h"
 #include "tools/json/json.h"
 #include "tools/report.h"
 #include "tools/scenario_file.h"
 
 namespace busbw::tools {
 namespace {
-
-void write_file(const std::string& path, const std::string& text) {
-  std::ofstream out(path, std::ios::binary);
-  out << text;
-  out.close();
-  if (!out) {
-    throw SystemError({"write", std::strerror(errno), path, ""});
-  }
-}
 
 engine::Kind engine_kind(const std::string& name) {
   if (name == "fluid") {

@@ -1,13 +1,6 @@
 // `busbw select`: reads the records, decides and predicts each, then prints the array.
 #include "tools/command_select.h"
 
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <system_error>
-#include <unistd.h>
-
 #include <fmt/format.h>
 
 #include "models/nccl/select_records.h"
@@ -16,6 +9,7 @@
 #include "sim/core/text.h"
 #include "tools/data_path.h"
 #include "tools/exit_codes.h"
+#include "tools/files.h"
 #include "tools/json/json.h"
 #include "tools/table.h"
 
@@ -74,27 +68,6 @@ std::string table_of(const Value& answers, bool colour) {
   return format_table(columns, rows, colour);
 }
 
-/// A file that is not there or cannot be read is the user's problem, as it is for a scenario.
-std::string read_records(const std::string& path) {
-  std::error_code error;
-  if (std::filesystem::is_directory(path, error)) {
-    throw InputError(path + ": cannot be read: it is a folder");
-  }
-  if (::access(path.c_str(), R_OK) != 0) {
-    throw InputError(path + ": cannot be read: " + std::strerror(errno));
-  }
-  return read_file(path);
-}
-
-void write_file(const std::string& path, const std::string& text) {
-  std::ofstream out(path, std::ios::binary);
-  out << text;
-  out.close();
-  if (!out) {
-    throw SystemError({"write", std::strerror(errno), path, ""});
-  }
-}
-
 }  // namespace
 
 int select(const SelectOptions& options, Console& console) {
@@ -102,7 +75,7 @@ int select(const SelectOptions& options, Console& console) {
   Problems problems;
   const scenarios::Library library = scenarios::load_library(data.catalog(), problems);
   const params::Transports transports = params::load_transports(data.catalog(), problems);
-  const Value file = json::parse(read_records(options.records), options.records, problems);
+  const Value file = json::parse(read_user_file(options.records), options.records, problems);
   problems.throw_if_any();
   const std::vector<nccl::SelectionRecord> records = nccl::read_selection_records(file, problems);
   problems.throw_if_any();
