@@ -127,7 +127,8 @@ Plan make_plan(const Variant& variant, const Job& job) {
                               static_cast<std::int32_t>(host));
   }
   set_shape(graph, plan);
-  if (variant.cluster.hosts.size() > 1) {
+  // The hosts of one NVLink domain are one node to NCCL.
+  if (variant.cluster.hosts.size() > 1 && graph.comm.nodes > 1) {
     set_network(variant, job, plan);
   }
   plan.wiring.p2p = p2p_pairs(graph);

@@ -9,6 +9,7 @@
 
 #include "sim/core/errors.h"
 #include "sim/core/text.h"
+#include "tools/command_accuracy.h"
 #include "tools/command_list.h"
 #include "tools/command_measure.h"
 #include "tools/command_micro.h"
@@ -202,6 +203,25 @@ void add_select(CLI::App& app, Action& action) {
   set_action(*command, options, action, select);
 }
 
+void add_accuracy(CLI::App& app, Action& action) {
+  auto options = std::make_shared<AccuracyOptions>();
+  CLI::App* command = app.add_subcommand(
+      "accuracy",
+      "Predicted against measured bus bandwidth of records: errors per class and in all");
+  command->add_option("RECORDS", options->records, "JSON files of measurement records")->required();
+  command->add_option("--groups", options->groups,
+                      "Comparison groups (default: comparison-groups.json beside the records)");
+  command->add_option("--json", options->json, "Write JSON to this file; - for standard output");
+  command->add_option("--csv", options->csv, "Write CSV to this file; - for standard output");
+  command->add_option("--markdown", options->markdown, "Write the page of figures to this file");
+  command->add_option("--fold-by", options->fold_by,
+                      "site: split the records for cross validation, whole sites together");
+  command->add_option("--folds", options->folds, "Number of folds (default 5)");
+  command->add_option("--engine", options->engine, "fluid (default) or reference");
+  command->add_flag("--brief", options->brief, "Show classes, groups and totals alone");
+  set_action(*command, options, action, accuracy);
+}
+
 void add_version(CLI::App& app, Action& action) {
   auto options = std::make_shared<VersionOptions>();
   CLI::App* command =
@@ -282,6 +302,7 @@ int run_command_line(const std::vector<std::string>& arguments, Console& console
   bool show_version = false;
   app.add_flag("--version", show_version, "Print version and libraries");
   Action action;
+  add_accuracy(app, action);
   add_list(app, action);
   add_measure(app, action);
   add_micros(app, action);

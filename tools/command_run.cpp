@@ -10,6 +10,7 @@
 #include "sim/core/errors.h"
 #include "sim/core/text.h"
 #include "tools/data_path.h"
+#include "tools/engine_kind.h"
 #include "tools/exit_codes.h"
 #include "tools/files.h"
 #include "tools/json/json.h"
@@ -18,17 +19,6 @@
 
 namespace busbw::tools {
 namespace {
-
-engine::Kind engine_kind(const std::string& name) {
-  if (name == "fluid") {
-    return engine::Kind::kFluid;
-  }
-  if (name == "reference") {
-    return engine::Kind::kReference;
-  }
-  throw InputError("unknown engine '" + name + "'; allowed: 'fluid' or 'reference'" +
-                   did_you_mean(name, {"fluid", "reference"}));
-}
 
 /// Text, since the command line's own reader takes what is too large for the largest number.
 std::uint64_t read_seed(const std::string& text) {

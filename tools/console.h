@@ -14,6 +14,7 @@ struct Console {
   std::ostream& err;
   bool colour_out = false;
   bool colour_err = false;
+  bool terminal_err = false;  // somebody watches: progress may be shown on `err`
 };
 
 /// Whether colour may be written to file descriptor `fd`: it is a terminal, TERM is not "dumb", and

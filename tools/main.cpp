@@ -41,7 +41,7 @@ int main(int argc, char** argv) {
   // Nothing here uses C streams; untied output is several times faster for long tables.
   std::ios::sync_with_stdio(false);
   Console console{std::cout, std::cerr, busbw::tools::wants_colour(STDOUT_FILENO),
-                  busbw::tools::wants_colour(STDERR_FILENO)};
+                  busbw::tools::wants_colour(STDERR_FILENO), ::isatty(STDERR_FILENO) == 1};
   try {
     const int code =
         busbw::tools::run_command_line(std::vector<std::string>(argv + 1, argv + argc), console);

@@ -61,6 +61,17 @@ class Examples(unittest.TestCase):
         self.assertAlmostEqual(point['predicted_busbw_GBps'], point['measured_busbw_GBps'],
                                delta=0.1 * point['measured_busbw_GBps'])
 
+    def test_measurement_records_are_predicted(self):
+        text = (SOURCE / 'docs/formats/measurement-records.md').read_text(encoding='utf-8')
+        found = examples('measurement-records.md', 'json')
+        self.assertEqual(len(found), 1)
+        result = run('accuracy', self.write('m.json', found[0]), '--json', '-')
+        self.assertEqual((result.returncode, result.stderr), (0, ''))
+        answer = json.loads(result.stdout)
+        self.assertEqual(answer['counts']['judged_modelled'], 1)
+        for key in list(answer) + ['folds']:
+            self.assertTrue(key == 'schema' or f'`{key}`' in text, key)
+
     def test_the_page_names_every_key_of_the_answer(self):
         text = (SOURCE / 'docs/formats/selection-records.md').read_text(encoding='utf-8')
         record = self.write('r.json', examples('selection-records.md', 'json')[0])

@@ -1,0 +1,337 @@
+// See describe.h. NICs are in describe_nic.cpp.
+#include "scenarios/accuracy/describe.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "scenarios/accuracy/describe_nic.h"
+#include "sim/core/text.h"
+
+namespace busbw::scenarios::accuracy {
+namespace {
+
+using topologies::Catalog;
+using topologies::GpuModel;
+using topologies::NvLinkWiring;
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+/// Letters and digits alone, lower case, with '|' where something stood between two digits: "H100
+/// SXM5 (80GB)" is "h100sxm5|80gb".
+std::string squeezed(std::string_view text) {
+  std::string result;
+  bool gap = false;
+  for (const char c : lower(text)) {
+    const bool kept = is_digit(c) || (c >= 'a' && c <= 'z');
+    if (kept) {
+      if (gap && is_digit(c) && !result.empty() && is_digit(result.back())) {
+        result += '|';
+      }
+      result += c;
+    }
+    gap = !kept;
+  }
+  return result;
+}
+
+/// Whether `name` stands in `text` and no digit goes on where it ends with one: "A10" is not in
+/// "A100".
+bool stands_in(const std::string& name, const std::string& text) {
+  for (std::size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1)) {
+    const std::size_t end = at + name.size();
+    if (!(is_digit(name.back()) && end < text.size() && is_digit(text[end]))) {
+      return true;
+    }
+  }
+  return false;
+}
+
+template <class Model>
+const Model* model_in(const std::string& text, const std::vector<Model>& models) {
+  const std::string whole = squeezed(text);
+  const Model* best = nullptr;
+  std::size_t longest = 0;
+  for (const Model& model : models) {
+    std::vector<std::string> names = model.aliases;
+    names.push_back(model.name);
+    for (const std::string& name : names) {
+      const std::string short_name = squeezed(name);
+      if (short_name.size() > longest && stands_in(short_name, whole)) {
+        best = &model;
+        longest = short_name.size();
+      }
+    }
+  }
+  return best;
+}
+
+/// The number before or after `mark` in `text`: number_at("PCIe Gen4 x16", "Gen") is 4.
+std::optional<std::int32_t> number_after(const std::string& text, const std::string& mark) {
+  for (std::size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at + 1)) {
+    std::size_t end = at + mark.size();
+    while (end < text.size() && is_digit(text[end])) {
+      ++end;
+    }
+    if (end > at + mark.size()) {
+      const auto number = parse_integer(text.substr(at + mark.size(), end - at - mark.size()));
+      return number ? std::optional(static_cast<std::int32_t>(*number)) : std::nullopt;
+    }
+  }
+  return std::nullopt;
+}
+
+bool has(const std::string& text, std::string_view word) {
+  return text.find(word) != std::string::npos;
+}
+
+/// The parts of a description, filled in order; the first reason ends it.
+class Describer {
+ public:
+  Describer(const Record& record, const Catalog& catalog)
+      : record_(record), system_(record.system), catalog_(catalog) {}
+
+  Description run() {
+    const bool known = read_size() && read_gpu() && read_wiring() && read_nic();
+    if (known) {
+      read_pcie();
+      read_cpu();
+      known_conditions_ = read_conditions();
+    }
+    if (known && known_conditions_) {
+      result_.facts = facts_;
+    }
+    return std::move(result_);
+  }
+
+ private:
+  bool fail(std::string reason) {
+    result_.reason = std::move(reason);
+    return false;
+  }
+  void assume(std::string text) { result_.assumptions.push_back(std::move(text)); }
+
+  bool read_size() {
+    if (!system_.nodes) {
+      return fail("the number of nodes is not given");
+    }
+    facts_.hosts = *system_.nodes;
+    if (system_.gpus_per_node) {
+      facts_.gpus = *system_.gpus_per_node;
+    } else if (system_.ranks && *system_.ranks % facts_.hosts == 0) {
+      facts_.gpus = *system_.ranks / facts_.hosts;
+    } else {
+      return fail("the number of GPUs per node is not given");
+    }
+    if (system_.ranks && *system_.ranks != facts_.gpus * facts_.hosts) {
+      return fail(fmt::format("{} ranks contradict {} nodes with {} GPUs each", *system_.ranks,
+                              facts_.hosts, facts_.gpus));
+    }
+    return true;
+  }
+
+  bool read_gpu() {
+    if (has(lower(system_.gpu), "mi300") || !system_.intra.other.empty()) {
+      return fail(fmt::format("'{}' runs RCCL over {}: this is a model of NCCL on NVIDIA GPUs",
+                              system_.gpu,
+                              system_.intra.other.empty() ? "xGMI" : system_.intra.other));
+    }
+    facts_.gpu = gpu_in(system_.gpu, catalog_);
+    if (facts_.gpu == nullptr && lower(system_.gpu).rfind("geforce", 0) == 0) {
+      facts_.gpu = catalog_.gpu("RTX 4090");
+      assume("the GeForce model is not named: RTX 4090");
+    }
+    if (facts_.gpu == nullptr) {
+      return fail(system_.gpu.empty()
+                      ? "the GPU is not named"
+                      : fmt::format("GPU '{}' is not in the catalogue", system_.gpu));
+    }
+    return true;
+  }
+
+  bool read_wiring() {
+    const std::string nvlink = lower(system_.intra.nvlink);
+    const std::string nv_switch = lower(system_.intra.nv_switch);
+    const std::string kind = lower(system_.intra.kind);
+    facts_.peer_to_peer = system_.intra.p2p;
+    if (has(nv_switch, "nvl72") || has(nv_switch, "mnnvl")) {
+      constexpr std::int32_t kRack = 72;  // GPUs of a GB200 or GB300 NVL72
+      facts_.wiring = NvLinkWiring::kNvSwitch;
+      facts_.hosts_per_nvlink_domain = std::min(facts_.hosts, kRack / facts_.gpus);
+      return true;
+    }
+    if (has(nv_switch, "nvswitch")) {
+      facts_.wiring = NvLinkWiring::kNvSwitch;
+    } else if (!nvlink.empty() || has(kind, "mesh")) {
+      return read_direct_links(nvlink + " " + kind);
+    } else if (kind.empty() && facts_.gpus > 1 && facts_.gpu->nvlink_generation > 0) {
+      facts_.wiring = facts_.gpu->nvlink_links >= 12 ? NvLinkWiring::kNvSwitch
+                      : facts_.gpus == 8             ? NvLinkWiring::kHybridCubeMesh
+                                                     : NvLinkWiring::kMesh;
+      assume(fmt::format("how the GPUs are joined is not said: {}", to_string(facts_.wiring)));
+      facts_.links_per_pair = facts_.gpu->nvlink_links / std::max(1, facts_.gpus - 1);
+    } else {
+      read_placement(kind);
+    }
+    if (facts_.wiring != NvLinkWiring::kNone && facts_.gpu->nvlink_generation == 0) {
+      return fail(fmt::format("'{}' has no NVLink, but '{}' is said to join them", facts_.gpu->name,
+                              system_.intra.nvlink + " " + system_.intra.nv_switch));
+    }
+    return true;
+  }
+
+  /// NVLinks from GPU to GPU without a switch.
+  bool read_direct_links(const std::string& text) {
+    if (facts_.gpu->nvlink_generation == 0) {
+      return fail(
+          fmt::format("'{}' has no NVLink, but '{}' is said to join them", facts_.gpu->name, text));
+    }
+    if (has(text, "cube")) {
+      facts_.wiring = NvLinkWiring::kHybridCubeMesh;
+      return facts_.gpus <= 8 || fail("a hybrid cube mesh has eight GPUs at most");
+    }
+    facts_.wiring = has(text, "bridge") || has(text, "pairs of gpus") ? NvLinkWiring::kPairs
+                                                                      : NvLinkWiring::kMesh;
+    const topologies::NvLinkGeneration* generation =
+        catalog_.nvlink_generation(facts_.gpu->nvlink_generation);
+    std::optional<std::int32_t> links = number_after(text, "nv");
+    if (const auto said = number_after(text, "links per pair ")) {
+      links = said;
+    }
+    if (system_.intra.per_pair && generation != nullptr) {
+      links = static_cast<std::int32_t>(system_.intra.per_pair->bps() / generation->per_link.bps());
+    }
+    // A board of four: each GPU's links are shared out over the other three.
+    constexpr std::int32_t kBoard = 4;
+    const std::int32_t others =
+        facts_.wiring == NvLinkWiring::kPairs ? 1 : std::max(kBoard, facts_.gpus) - 1;
+    facts_.links_per_pair = links.value_or(facts_.gpu->nvlink_links / others);
+    if (!links && facts_.gpus > 1) {
+      assume(fmt::format("{} NVLinks a pair: the links of a GPU over {} others",
+                         facts_.links_per_pair, others));
+    }
+    return facts_.links_per_pair > 0 || fail(fmt::format("no NVLink a pair in '{}'", text));
+  }
+
+  void read_placement(const std::string& kind) {
+    const auto said = system_.conditions.find("gpu_placement");
+    const std::string text =
+        kind + " " + lower(said == system_.conditions.end() ? "" : said->second);
+    if (has(text, "two per switch") || has(text, "two pairs")) {
+      facts_.placement = Placement::kTwoPerSwitch;
+    } else if (has(text, "different sockets") || has(text, "sys")) {
+      facts_.placement = Placement::kAcrossSockets;
+    } else if (has(text, "same switch") || has(text, "one switch") || has(text, "pix")) {
+      facts_.placement = Placement::kOneSwitch;
+    } else if (has(text, "phb") || has(text, "same socket") || has(text, "one socket")) {
+      facts_.placement = Placement::kOneSocket;
+    } else if (facts_.gpus > 1) {
+      assume("the place of the GPUs is not said: root ports of both sockets");
+    }
+  }
+
+  bool read_nic() {
+    const NicDescription nic = describe_nic(system_, facts_.hosts, catalog_);
+    if (!nic.reason.empty()) {
+      return fail(nic.reason);
+    }
+    result_.assumptions.insert(result_.assumptions.end(), nic.assumptions.begin(),
+                               nic.assumptions.end());
+    facts_.nic = nic.facts;
+    facts_.mtu = system_.nic.mtu;
+    facts_.gpudirect = system_.nic.gdr.value_or(true);
+    return true;
+  }
+
+  void read_pcie() {
+    std::optional<std::int32_t> generation = number_after(system_.pcie, "Gen");
+    if (!generation) {
+      generation = number_after(system_.intra.kind, "Gen");
+    }
+    if (generation && catalog_.pcie_generation(*generation) != nullptr) {
+      facts_.pcie_generation = generation;
+    }
+    const std::optional<std::int32_t> lanes = number_after(system_.pcie, " x");
+    constexpr std::array<std::int32_t, 5> kWidths = {1, 2, 4, 8, 16};
+    if (lanes && std::find(kWidths.begin(), kWidths.end(), *lanes) != kWidths.end()) {
+      facts_.pcie_lanes = lanes;
+    }
+  }
+
+  void read_cpu() {
+    if (system_.cpu.empty()) {
+      return;
+    }
+    facts_.cpu = cpu_in(system_.cpu, catalog_);
+    if (facts_.cpu == nullptr) {
+      assume(fmt::format("CPU '{}' is not in the catalogue: that of the machine is taken",
+                         system_.cpu));
+    }
+  }
+
+  bool read_conditions() {
+    for (const auto& [name, value] : system_.conditions) {
+      if (!read_condition(name, value)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  bool read_condition(const std::string& name, const std::string& value) {
+    const std::string word = lower(value);
+    if (name == "acs") {
+      facts_.acs_redirect = word == "redirect" || word == "on" || word == "true";
+    } else if (name == "gdr") {
+      facts_.gpudirect = word == "true";
+    } else if (name == "mtu" || name == "nps") {
+      const std::optional<std::int64_t> number = parse_integer(value);
+      if (!number || *number < 1 || *number > 65536) {
+        return fail(fmt::format("condition {} '{}' is no number", name, value));
+      }
+      if (name == "mtu") {
+        facts_.mtu = number;
+      } else {
+        facts_.numa_per_socket = static_cast<std::int32_t>(*number);
+      }
+    } else if (name == "gpu_nic_path") {
+      facts_.gpu_nic_path = value;
+    } else if (name == "iommu") {
+      if (word == "translated") {
+        assume("address translation by the IOMMU costs nothing here; ACS redirection does");
+      }
+    } else if (name != "gpu_placement") {
+      assume(fmt::format("condition {} '{}' is not modelled", name, value));
+    }
+    return true;
+  }
+
+  const Record& record_;
+  const RecordSystem& system_;
+  const Catalog& catalog_;
+  SystemFacts facts_;
+  Description result_;
+  bool known_conditions_ = false;
+};
+
+}  // namespace
+
+const GpuModel* gpu_in(const std::string& text, const Catalog& catalog) {
+  return model_in(text, catalog.gpus);
+}
+const topologies::NicModel* nic_in(const std::string& text, const Catalog& catalog) {
+  return model_in(text, catalog.nics);
+}
+const topologies::CpuModel* cpu_in(const std::string& text, const Catalog& catalog) {
+  return model_in(text, catalog.cpus);
+}
+
+Description describe(const Record& record, const Catalog& catalog) {
+  return Describer(record, catalog).run();
+}
+
+}  // namespace busbw::scenarios::accuracy

@@ -1,0 +1,262 @@
+// See machine_for.h. NICs are put in place by place_nics.cpp.
+#include "scenarios/accuracy/machine_for.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "scenarios/accuracy/place_nics.h"
+#include "sim/core/check.h"
+
+namespace busbw::scenarios::accuracy {
+namespace {
+
+using topologies::Catalog;
+using topologies::Machine;
+using topologies::MachineNic;
+using topologies::NvLinkWiring;
+
+/// NICs that carry data on such a host: those with RDMA, else all.
+std::vector<const MachineNic*> data_nics(const Machine& machine) {
+  std::vector<const MachineNic*> list;
+  for (const MachineNic& nic : machine.nics) {
+    if (nic.rdma) {
+      list.push_back(&nic);
+    }
+  }
+  return list;
+}
+
+std::int32_t score(const Machine& machine, const SystemFacts& facts, const Catalog& catalog) {
+  std::int32_t points = 0;
+  const topologies::GpuModel* gpu = catalog.gpu(machine.gpu_model);
+  points += gpu == facts.gpu ? 1000 : 0;
+  const bool virtual_nics =
+      std::all_of(machine.nics.begin(), machine.nics.end(),
+                  [](const MachineNic& nic) { return !nic.attach.has_value(); });
+  const std::vector<const MachineNic*> nics = data_nics(machine);
+  const NicFacts& wanted = facts.nic;
+  if (wanted.carrier == Carrier::kNone) {
+    points += virtual_nics ? 0 : 10;  // a whole host rather than a virtual machine
+  } else if (wanted.model == nullptr) {
+    points += virtual_nics ? 100 : 0;
+  } else if (!nics.empty()) {
+    const topologies::NicModel* model = catalog.nic(nics.front()->model);
+    points += model != nullptr && model->nccl_plugin == wanted.model->nccl_plugin ? 100 : 0;
+    points += model == wanted.model ? 40 : 0;
+    points += nics.front()->link_layer == wanted.layer ? 20 : 0;
+    points += static_cast<std::int32_t>(nics.size()) == wanted.count ? 10 : 0;
+    points += nics.front()->rate == wanted.rate ? 5 : 0;
+  }
+  points += static_cast<std::int32_t>(machine.gpus.size()) == facts.gpus ? 8 : 0;
+  points += machine.name.rfind("dgx", 0) == 0 ? 2 : 0;
+  points += machine.topology_file.empty() ? 1 : 0;
+  return points;
+}
+
+/// Same generation of NVLink and the same wiring, with GPUs enough.
+bool can_stand_for(const Machine& machine, const SystemFacts& facts, const Catalog& catalog) {
+  const topologies::GpuModel* gpu = catalog.gpu(machine.gpu_model);
+  CHECK(gpu != nullptr, "machine '{}' names an unknown GPU", machine.name);
+  const bool same_wiring = facts.gpus == 1 || machine.wiring == facts.wiring;
+  return gpu->architecture == facts.gpu->architecture &&
+         gpu->nvlink_generation == facts.gpu->nvlink_generation &&
+         gpu->chip_to_chip.has_value() == facts.gpu->chip_to_chip.has_value() && same_wiring &&
+         machine.gpus.size() >= static_cast<std::size_t>(facts.gpus);
+}
+
+const Machine* nearest_machine(const SystemFacts& facts, const Catalog& catalog,
+                               const std::vector<Machine>& machines) {
+  const Machine* best = nullptr;
+  std::int32_t highest = 0;
+  for (const Machine& machine : machines) {
+    if (!can_stand_for(machine, facts, catalog)) {
+      continue;
+    }
+    const std::int32_t points = score(machine, facts, catalog);
+    if (best == nullptr || points > highest) {
+      best = &machine;
+      highest = points;
+    }
+  }
+  return best;
+}
+
+/// Indices of the GPUs that take part.
+std::vector<std::size_t> chosen_gpus(const Machine& machine, const SystemFacts& facts,
+                                     const std::vector<std::int32_t>& asked) {
+  std::vector<std::size_t> chosen;
+  const auto count = static_cast<std::size_t>(facts.gpus);
+  if (asked.size() == count && *std::max_element(asked.begin(), asked.end()) <
+                                   static_cast<std::int32_t>(machine.gpus.size())) {
+    for (const std::int32_t gpu : asked) {
+      chosen.push_back(static_cast<std::size_t>(gpu));
+    }
+    return chosen;
+  }
+  // A NIC for each GPU: GPUs that share no PCIe switch first.
+  if (facts.nic.count == facts.gpus) {
+    std::vector<std::string> taken;
+    for (std::size_t i = 0; i < machine.gpus.size() && chosen.size() < count; ++i) {
+      const std::string& attach = machine.gpus[i].attach;
+      if (std::find(taken.begin(), taken.end(), attach) == taken.end()) {
+        taken.push_back(attach);
+        chosen.push_back(i);
+      }
+    }
+  }
+  for (std::size_t i = 0; i < machine.gpus.size() && chosen.size() < count; ++i) {
+    if (std::find(chosen.begin(), chosen.end(), i) == chosen.end()) {
+      chosen.push_back(i);
+    }
+  }
+  std::sort(chosen.begin(), chosen.end());
+  return chosen;
+}
+
+void keep_gpus(const std::vector<std::size_t>& chosen, Machine& machine) {
+  const Machine whole = machine;
+  machine.gpus.clear();
+  for (const std::size_t index : chosen) {
+    machine.gpus.push_back(
+        {static_cast<std::int32_t>(machine.gpus.size()), whole.gpus[index].attach});
+  }
+  if (whole.nvlink_matrix.empty()) {
+    return;
+  }
+  machine.nvlink_matrix.clear();
+  for (const std::size_t a : chosen) {
+    std::vector<std::int32_t>& row = machine.nvlink_matrix.emplace_back();
+    for (const std::size_t b : chosen) {
+      row.push_back(whole.nvlink_matrix[a][b]);
+    }
+  }
+}
+
+void set_links(const SystemFacts& facts, Machine& machine) {
+  const auto gpus = static_cast<std::int32_t>(machine.gpus.size());
+  machine.nvlink_generation = facts.gpu->nvlink_generation;
+  if (machine.wiring == NvLinkWiring::kNvSwitch) {
+    machine.nvlink_links_per_gpu = facts.gpu->nvlink_links;
+  } else if (facts.links_per_pair > 0 && facts.wiring == NvLinkWiring::kMesh) {
+    machine.nvlink_matrix = topologies::mesh_matrix(gpus, facts.links_per_pair);
+  } else if (facts.links_per_pair > 0 && facts.wiring == NvLinkWiring::kPairs && gpus % 2 == 0) {
+    machine.nvlink_matrix = topologies::pairs_matrix(gpus, facts.links_per_pair);
+  }
+}
+
+/// The usual CPU beside GPUs of that architecture.
+const char* usual_cpu(const std::string& architecture) {
+  if (architecture == "Pascal" || architecture == "Volta") {
+    return "Intel Skylake-SP";
+  }
+  if (architecture == "Turing") {
+    return "Intel Cascade Lake-SP";
+  }
+  if (architecture == "Ampere") {
+    return "AMD Rome";
+  }
+  if (architecture == "Ada") {
+    return "AMD Milan";
+  }
+  return architecture == "Hopper" ? "Intel Sapphire Rapids" : "Intel Emerald Rapids";
+}
+
+void add_switch(Machine& machine, const std::string& name, const std::string& cpu) {
+  machine.pcie_switches.push_back({name, cpu, machine.pcie_generation, 16});
+}
+
+/// A host of one or two sockets whose GPUs stand as `facts` say.
+Machine plain_host(const SystemFacts& facts, const Catalog& catalog,
+                   std::vector<std::string>& assumptions) {
+  Machine machine;
+  machine.name = "plain-host";
+  machine.title = "Host with " + facts.gpu->name;
+  machine.gpu_model = facts.gpu->name;
+  machine.gpu_pcie_lanes = facts.gpu->pcie_lanes;
+  const topologies::CpuModel* cpu = facts.cpu;
+  if (cpu == nullptr) {
+    cpu = catalog.cpu(usual_cpu(facts.gpu->architecture));
+    CHECK(cpu != nullptr, "no CPU for {}", facts.gpu->architecture);
+    assumptions.push_back(fmt::format("the CPU is not said: two {}", cpu->name));
+  }
+  machine.cpu_model = cpu->name;
+  machine.sockets = 2;
+  const std::int32_t per_socket = facts.numa_per_socket.value_or(1);
+  machine.numa_nodes = machine.sockets * per_socket;
+  machine.pcie_generation = facts.pcie_generation.value_or(facts.gpu->pcie_generation);
+  const std::string far = fmt::format("cpu{}", per_socket);  // first NUMA node of socket 1
+  const std::int32_t gpus = facts.gpus;
+  for (std::int32_t i = 0; i < gpus; ++i) {
+    std::string attach = "cpu0";
+    if (facts.placement == Placement::kOneSwitch) {
+      attach = "pcie0";
+    } else if (facts.placement == Placement::kTwoPerSwitch) {
+      attach = fmt::format("pcie{}", i / 2);
+    } else if (facts.placement != Placement::kOneSocket && gpus > 1) {
+      attach = i < (gpus + 1) / 2 ? "cpu0" : far;
+    }
+    machine.gpus.push_back({i, attach});
+  }
+  if (facts.placement == Placement::kOneSwitch) {
+    add_switch(machine, "pcie0", "cpu0");
+  }
+  const std::int32_t switches = facts.placement == Placement::kTwoPerSwitch ? (gpus + 1) / 2 : 0;
+  for (std::int32_t i = 0; i < switches; ++i) {
+    add_switch(machine, fmt::format("pcie{}", i), i < (switches + 1) / 2 ? "cpu0" : far);
+  }
+  machine.wiring = facts.wiring;
+  return machine;
+}
+
+/// A slot or board that runs slower than the machine could.
+void lower_pcie(const SystemFacts& facts, Machine& machine) {
+  if (facts.pcie_generation && *facts.pcie_generation < machine.pcie_generation) {
+    machine.pcie_generation = *facts.pcie_generation;
+    for (topologies::PcieSwitch& each : machine.pcie_switches) {
+      each.generation = std::min(each.generation, *facts.pcie_generation);
+    }
+    for (MachineNic& nic : machine.nics) {
+      nic.pcie_generation = std::min(nic.pcie_generation, *facts.pcie_generation);
+    }
+  }
+  if (facts.pcie_lanes && *facts.pcie_lanes < machine.gpu_pcie_lanes) {
+    machine.gpu_pcie_lanes = *facts.pcie_lanes;
+    for (MachineNic& nic : machine.nics) {
+      nic.pcie_lanes = std::min(nic.pcie_lanes, *facts.pcie_lanes);
+    }
+  }
+}
+
+}  // namespace
+
+Machine machine_for(const SystemFacts& facts, const std::vector<std::int32_t>& gpus,
+                    const Catalog& catalog, const std::vector<Machine>& machines,
+                    std::vector<std::string>& assumptions) {
+  const Machine* nearest = nearest_machine(facts, catalog, machines);
+  const bool no_links = facts.wiring == NvLinkWiring::kNone && facts.gpu->nvlink_generation == 0;
+  const bool very_same = nearest != nullptr && catalog.gpu(nearest->gpu_model) == facts.gpu &&
+                         nearest->gpus.size() == static_cast<std::size_t>(facts.gpus) &&
+                         facts.placement == Placement::kUnknown;
+  const bool said_apart = facts.cpu != nullptr || !facts.gpu_nic_path.empty();
+  Machine machine;
+  if (nearest == nullptr || said_apart || (no_links && !very_same)) {
+    machine = plain_host(facts, catalog, assumptions);
+  } else {
+    machine = *nearest;
+    if (catalog.gpu(machine.gpu_model) != facts.gpu) {
+      assumptions.push_back(fmt::format("a host like {} with {}", machine.name, facts.gpu->name));
+    }
+    machine.gpu_model = facts.gpu->name;
+    keep_gpus(chosen_gpus(machine, facts, gpus), machine);
+  }
+  set_links(facts, machine);
+  place_nics(facts, catalog, machine);
+  machine.peer_to_peer =
+      facts.peer_to_peer.value_or(no_links ? facts.gpu->gpudirect_rdma : machine.peer_to_peer);
+  machine.acs_redirect = machine.acs_redirect || facts.acs_redirect;
+  lower_pcie(facts, machine);
+  return machine;
+}
+
+}  // namespace busbw::scenarios::accuracy

@@ -1,0 +1,187 @@
+// See predict.h.
+#include "scenarios/accuracy/predict.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "scenarios/accuracy/describe_nic.h"
+#include "scenarios/job.h"
+#include "scenarios/plan.h"
+#include "sim/core/check.h"
+#include "sim/core/errors.h"
+#include "sim/core/text.h"
+
+namespace busbw::scenarios::accuracy {
+namespace {
+
+/// Collectives whose schedules simulate_sizes() plays.
+bool is_played(collectives::Collective collective) {
+  return collective == collectives::Collective::kAllReduce;
+}
+
+/// Larger jobs take minutes when every message is played.
+constexpr std::int32_t kMostRanks = 64;
+
+std::string number(const std::optional<std::int32_t>& value) {
+  return value ? std::to_string(*value) : "-";
+}
+std::string rate(const std::optional<Bandwidth>& value) {
+  return value ? std::to_string(value->bps()) : "-";
+}
+std::string flag(const std::optional<bool>& value) {
+  return value ? (*value ? "1" : "0") : "-";
+}
+
+/// All that a prediction depends on, as one text: equal systems share their answers.
+std::string key_of(const Record& record) {
+  const RecordSystem& system = record.system;
+  const RecordNic& nic = system.nic;
+  std::vector<std::string> parts = {record.collective,
+                                    record.nccl_version,
+                                    system.gpu,
+                                    number(system.gpus_per_node),
+                                    number(system.nodes),
+                                    number(system.ranks),
+                                    system.intra.nvlink,
+                                    system.intra.nv_switch,
+                                    system.intra.kind,
+                                    system.intra.other,
+                                    rate(system.intra.per_pair),
+                                    flag(system.intra.p2p),
+                                    nic.type,
+                                    nic.link,
+                                    number(nic.count),
+                                    rate(nic.rate),
+                                    flag(nic.gdr),
+                                    flag(nic.sharp),
+                                    std::to_string(nic.mtu.value_or(0)),
+                                    std::to_string(nic.reported_speed_mbit.value_or(0)),
+                                    system.pcie,
+                                    system.cpu};
+  for (const RecordInterface& interface : nic.interfaces) {
+    parts.push_back(interface.name + "=" + rate(interface.shaped));
+  }
+  for (const auto& [name, value] : system.conditions) {
+    parts.push_back(name + "=" + value);
+  }
+  for (const auto& [name, value] : record.environment) {
+    parts.push_back(name + "=" + value);
+  }
+  if (record.slow_link) {
+    parts.push_back(fmt::format("slow {} {} {}", record.slow_link->host, record.slow_link->nic,
+                                record.slow_link->rate.bps()));
+  }
+  return join(parts, "\n");
+}
+
+std::string one_line(const InputError& error) {
+  std::vector<std::string> messages;
+  for (const InputProblem& problem : error.problems()) {
+    messages.push_back(problem.message);
+  }
+  return join(messages, "; ");
+}
+
+}  // namespace
+
+Predictor::Known& Predictor::known(const Record& record) {
+  const auto [entry, fresh] = systems_.try_emplace(key_of(record));
+  if (fresh) {
+    entry->second.built = build_system(record, library_);
+    if (entry->second.built.modelled) {
+      make_ready(entry->second);
+    }
+  }
+  return entry->second;
+}
+
+/// A job that NCCL refuses is an answer about one record, not about the file.
+void Predictor::make_ready(Known& known) const {
+  BuiltSystem& built = known.built;
+  const Variant& variant = built.variant;
+  try {
+    const Job job = decide(variant, context_.catalog);
+    if (job.selection.outcome != nccl::Outcome::kRuns) {
+      built.reason = "NCCL does not run there: " + job.selection.error.value_or("");
+    } else if (!is_played(variant.workload.collective)) {
+      built.reason = collectives::to_string(variant.workload.collective) + " is not predicted yet";
+    } else if (job.graph->comm.ranks > kMostRanks) {
+      built.reason = fmt::format("{} ranks: more than {} are not played message by message",
+                                 job.graph->comm.ranks, kMostRanks);
+    } else {
+      known.plan = make_plan(variant, job);
+    }
+  } catch (const InputError& error) {
+    built.reason = one_line(error);
+  }
+  built.modelled = built.reason.empty();
+}
+
+const BuiltSystem& Predictor::system(const Record& record) {
+  return known(record).built;
+}
+
+Prediction Predictor::simulate_one(const Known& known, Bytes bytes) const {
+  Prediction prediction;
+  Variant variant = known.built.variant;
+  variant.workload.sizes = {bytes};
+  if (bytes % variant.workload.element != Bytes()) {
+    variant.workload.element = Bytes(1);
+    variant.workload.type = "uint8";
+  }
+  try {
+    // What NCCL takes alone, not what stands beside it.
+    const Candidates candidates = find_candidates(*known.plan, variant, bytes);
+    if (!candidates.list.empty() && !variant.workload.algorithm) {
+      variant.workload.algorithm = candidates.list.front().algorithm;
+    }
+    Fingerprint unused;
+    const std::vector<SizeResult> results =
+        simulate_sizes(variant, *known.plan, context_, engine_, unused);
+    if (results.front().chosen.failure) {
+      prediction.reason = *results.front().chosen.failure + ": a link on its way is down";
+    } else {
+      prediction.result = results.front();
+      prediction.result->passed_over = candidates.passed_over;
+    }
+  } catch (const InputError& error) {
+    prediction.reason = one_line(error);
+  }
+  return prediction;
+}
+
+const Prediction& Predictor::predict(const Record& record, Bytes bytes) {
+  Known& found = known(record);
+  CHECK(found.plan.has_value(), "record '{}' is not modelled", record.id);
+  const auto [entry, fresh] = found.sizes.try_emplace(bytes);
+  if (fresh) {
+    entry->second = simulate_one(found, bytes);
+  }
+  return entry->second;
+}
+
+std::optional<double> card_rate(const Record& record, const Context& context, std::string& reason) {
+  const NicDescription described = describe_nic(record.system, 2, context.catalog);
+  const NicFacts& nic = described.facts;
+  const bool rdma = nic.carrier == Carrier::kInfiniBand || nic.carrier == Carrier::kRoce;
+  if (!described.reason.empty() || nic.model == nullptr || !rdma) {
+    reason = described.reason.empty() ? "no RDMA card is named" : described.reason;
+    return std::nullopt;
+  }
+  constexpr std::int64_t kPathMtu = 4096;
+  constexpr std::int64_t kJumbo = 9000;
+  const params::Transports& transports = context.transports;
+  const Ratio wire =
+      nic.carrier == Carrier::kRoce
+          ? params::roce_share(transports.roce, record.system.nic.mtu.value_or(kJumbo), false)
+          : params::infiniband_share(transports.infiniband, kPathMtu);
+  const topologies::PcieGeneration* slot =
+      context.catalog.pcie_generation(nic.model->pcie_generation);
+  CHECK(slot != nullptr, "PCIe generation {}", nic.model->pcie_generation);
+  const Bandwidth bus =
+      topologies::pcie_bandwidth(*slot, nic.model->pcie_lanes) * transports.pcie_share.share;
+  return std::min(nic.rate * wire, bus).as_gigabytes_per_second();
+}
+
+}  // namespace busbw::scenarios::accuracy

@@ -1,0 +1,98 @@
+// See equal_hosts.h.
+#include "scenarios/equal_hosts.h"
+
+#include <algorithm>
+
+#include "models/nccl/machine/inventory.h"
+
+namespace busbw::scenarios {
+namespace {
+
+using topologies::Catalog;
+using topologies::Machine;
+using topologies::MachineNic;
+using topologies::Network;
+using topologies::NicLinkLayer;
+
+/// Latency of the slowest-rate switch of the catalogue that does `rate` in that fabric; 0 for
+/// virtual NICs and beyond the catalogue.
+Duration switch_latency(const MachineNic& nic, const Catalog& catalog) {
+  if (!nic.attach) {
+    return {};
+  }
+  const char* fabric = nic.link_layer == NicLinkLayer::kInfiniBand ? "InfiniBand" : "Ethernet";
+  const topologies::SwitchModel* best = nullptr;
+  for (const topologies::SwitchModel& model : catalog.switches) {
+    if (model.fabric == fabric && model.port_rate >= nic.rate &&
+        (best == nullptr || model.port_rate < best->port_rate)) {
+      best = &model;
+    }
+  }
+  return best == nullptr ? Duration() : best->latency;
+}
+
+Network network_of(const std::string& name, const std::vector<const MachineNic*>& nics,
+                   std::int32_t hosts, const Catalog& catalog) {
+  Network network;
+  network.name = name;
+  std::int32_t ports = 0;
+  Bandwidth fastest;
+  for (const MachineNic* nic : nics) {
+    network.nics.push_back(nic->name);
+    ports += nic->ports;
+    fastest = std::max(fastest, nic->rate);
+  }
+  network.leaf_switches = ports;
+  network.trunk = ports > 1 ? fastest * hosts : Bandwidth();
+  network.cable_latency = switch_latency(*nics.front(), catalog) / 2;
+  return network;
+}
+
+std::vector<Network> networks_of(const Machine& machine, std::int32_t hosts,
+                                 const Catalog& catalog) {
+  std::vector<Network> networks;
+  for (const NicLinkLayer layer : {NicLinkLayer::kInfiniBand, NicLinkLayer::kEthernet}) {
+    std::vector<const MachineNic*> rails;
+    for (const MachineNic& nic : machine.nics) {
+      if (nic.rdma && nic.link_layer == layer) {
+        rails.push_back(&nic);
+      }
+    }
+    if (!rails.empty()) {
+      const bool infiniband = layer == NicLinkLayer::kInfiniBand;
+      networks.push_back(network_of(infiniband ? "ib" : "rails", rails, hosts, catalog));
+    }
+  }
+  for (const MachineNic& nic : machine.nics) {
+    if (!nic.rdma) {
+      networks.push_back(network_of(nic.name + "-net", {&nic}, hosts, catalog));
+    }
+  }
+  return networks;
+}
+
+}  // namespace
+
+void set_equal_hosts(const Machine& machine, const HostsOptions& options, const Catalog& catalog,
+                     Variant& variant) {
+  variant.cluster = {};
+  variant.inventories.clear();
+  variant.cluster.hosts.assign(static_cast<std::size_t>(options.hosts), machine);
+  variant.cluster.hosts_per_nvlink_domain = options.hosts_per_nvlink_domain;
+  variant.cluster.networks = networks_of(machine, options.hosts, catalog);
+  for (std::int32_t host = 0; host < options.hosts; ++host) {
+    nccl::Inventory inventory = nccl::machine_inventory(machine, host, catalog);
+    inventory.exposure.peer_memory = options.gpudirect;
+    for (const MachineNic& nic : machine.nics) {
+      for (nccl::Interface& interface : inventory.interfaces) {
+        const bool rdma = nic.rdma && nic.link_layer == NicLinkLayer::kEthernet;
+        if (rdma && options.rdma_mtu && interface.name == nccl::interface_name(nic)) {
+          interface.mtu = *options.rdma_mtu;
+        }
+      }
+    }
+    variant.inventories.push_back(std::move(inventory));
+  }
+}
+
+}  // namespace busbw::scenarios

@@ -1,0 +1,29 @@
+// A job of equal hosts: the cluster and what each host shows to NCCL, from one machine.
+//
+// Networks: the RDMA NICs of one link layer are one network with a leaf switch for each NIC of a
+// host (a rail) and a spine without oversubscription; every other NIC has a network of its own.
+// Switches are of any size; half the latency of the usual switch of that rate stands for each
+// cable.
+#pragma once
+#include <cstdint>
+#include <optional>
+
+#include "scenarios/spec/scenario.h"
+#include "topologies/catalog.h"
+#include "topologies/machine.h"
+
+namespace busbw::scenarios {
+
+struct HostsOptions {
+  std::int32_t hosts = 1;
+  std::int32_t hosts_per_nvlink_domain = 0;  // as topologies::Cluster
+  std::optional<std::int64_t> rdma_mtu;      // of the Ethernet interfaces of RDMA NICs; else 1500
+  bool gpudirect = true;                     // NICs may reach GPU memory (peer-memory driver)
+};
+
+/// Sets cluster and inventories of `variant`. Addresses and names are derived from the machine's
+/// NICs (models/nccl/machine/inventory.h).
+void set_equal_hosts(const topologies::Machine& machine, const HostsOptions& options,
+                     const topologies::Catalog& catalog, Variant& variant);
+
+}  // namespace busbw::scenarios
