@@ -73,6 +73,25 @@ std::vector<Network> networks_of(const Machine& machine, std::int32_t hosts,
 
 }  // namespace
 
+Machine with_gpus(const Machine& machine, const std::vector<std::size_t>& gpus) {
+  Machine cut = machine;
+  cut.gpus.clear();
+  for (const std::size_t index : gpus) {
+    cut.gpus.push_back({static_cast<std::int32_t>(cut.gpus.size()), machine.gpus.at(index).attach});
+  }
+  if (machine.nvlink_matrix.empty()) {
+    return cut;
+  }
+  cut.nvlink_matrix.clear();
+  for (const std::size_t a : gpus) {
+    std::vector<std::int32_t>& row = cut.nvlink_matrix.emplace_back();
+    for (const std::size_t b : gpus) {
+      row.push_back(machine.nvlink_matrix[a][b]);
+    }
+  }
+  return cut;
+}
+
 void set_equal_hosts(const Machine& machine, const HostsOptions& options, const Catalog& catalog,
                      Variant& variant) {
   variant.cluster = {};

@@ -21,6 +21,10 @@ struct HostsOptions {
   bool gpudirect = true;                     // NICs may reach GPU memory (peer-memory driver)
 };
 
+/// The machine with these GPUs of it alone, in this order, numbered anew; everything else stays.
+topologies::Machine with_gpus(const topologies::Machine& machine,
+                              const std::vector<std::size_t>& gpus);
+
 /// Sets cluster and inventories of `variant`. Addresses and names are derived from the machine's
 /// NICs (models/nccl/machine/inventory.h).
 void set_equal_hosts(const topologies::Machine& machine, const HostsOptions& options,

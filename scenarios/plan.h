@@ -47,8 +47,7 @@ Plan make_plan(const Variant& variant, const Job& job);
 /// comparison, the best of the other of Ring and Tree if NCCL may use it.
 struct Candidates {
   std::vector<Candidate> list;
-  std::optional<std::string>
-      passed_over;  // NCCL's own choice when it is not played: "NVLS/Simple"
+  std::optional<std::string> passed_over;  // NCCL's own choice when it is not played: "NVLS/Simple"
 };
 /// The list is empty when NCCL_ALGO and NCCL_PROTO leave nothing that can be played.
 Candidates find_candidates(const Plan& plan, const Variant& variant, Bytes bytes);

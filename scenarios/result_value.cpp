@@ -57,39 +57,6 @@ Value bottleneck_value(const Bottleneck& bottleneck) {
       .set("utilization", bottleneck.utilization);
 }
 
-Value size_value(const SizeResult& size) {
-  Value candidates = Value::array();
-  for (const Run& run : size.runs) {
-    candidates.push(Value::object()
-                        .set("algorithm", collectives::to_string(run.algorithm))
-                        .set("protocol", params::to_string(run.protocol))
-                        .set("channels", run.channels)
-                        .set("messages", run.messages)
-                        .set("leaving_host_bytes", run.leaving_host.count())
-                        .set("time_us", run.time.as_us()));
-  }
-  Value value = Value::object();
-  value.set("collective", collectives::to_string(size.collective))
-      .set("bytes", size.bytes.count())
-      .set("count", size.count)
-      .set("algorithm", collectives::to_string(size.chosen.algorithm))
-      .set("protocol", params::to_string(size.chosen.protocol))
-      .set("channels", size.chosen.channels)
-      .set("time_us", size.chosen.time.as_us())
-      .set("algbw_GBps", size.algbw_GBps)
-      .set("busbw_GBps", size.busbw_GBps)
-      .set("leaving_host_bytes", size.chosen.leaving_host.count())
-      .set("bottleneck", bottleneck_value(size.chosen.bottleneck))
-      .set("candidates", std::move(candidates));
-  if (size.measured) {
-    value.set("measured", Value::object()
-                              .set("time_us", size.measured->as_us())
-                              .set("noisy", size.measured_noisy)
-                              .set("difference_percent", *size.difference_percent));
-  }
-  return value;
-}
-
 Value training_value(const TrainingResult& training) {
   Value value = Value::object();
   if (!training.name.empty()) {
@@ -119,7 +86,7 @@ Value variant_value(const VariantResult& variant) {
   }
   Value results = Value::array();
   for (const SizeResult& size : variant.results) {
-    results.push(size_value(size));
+    results.push(to_value(size));
   }
   Value alternatives = Value::array();
   for (const TrainingResult& training : variant.alternatives) {
@@ -162,6 +129,39 @@ Value comparison_value(const Comparison& row) {
 }
 
 }  // namespace
+
+Value to_value(const SizeResult& size) {
+  Value candidates = Value::array();
+  for (const Run& run : size.runs) {
+    candidates.push(Value::object()
+                        .set("algorithm", collectives::to_string(run.algorithm))
+                        .set("protocol", params::to_string(run.protocol))
+                        .set("channels", run.channels)
+                        .set("messages", run.messages)
+                        .set("leaving_host_bytes", run.leaving_host.count())
+                        .set("time_us", run.time.as_us()));
+  }
+  Value value = Value::object();
+  value.set("collective", collectives::to_string(size.collective))
+      .set("bytes", size.bytes.count())
+      .set("count", size.count)
+      .set("algorithm", collectives::to_string(size.chosen.algorithm))
+      .set("protocol", params::to_string(size.chosen.protocol))
+      .set("channels", size.chosen.channels)
+      .set("time_us", size.chosen.time.as_us())
+      .set("algbw_GBps", size.algbw_GBps)
+      .set("busbw_GBps", size.busbw_GBps)
+      .set("leaving_host_bytes", size.chosen.leaving_host.count())
+      .set("bottleneck", bottleneck_value(size.chosen.bottleneck))
+      .set("candidates", std::move(candidates));
+  if (size.measured) {
+    value.set("measured", Value::object()
+                              .set("time_us", size.measured->as_us())
+                              .set("noisy", size.measured_noisy)
+                              .set("difference_percent", *size.difference_percent));
+  }
+  return value;
+}
 
 Value to_value(const Result& result) {
   Value variants = Value::array();

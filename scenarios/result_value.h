@@ -15,6 +15,9 @@ namespace busbw::scenarios {
 /// bytes_per_sync, notes[], fingerprint. What does not exist is null or [].
 Value to_value(const Result& result);
 
+/// One of `results[]` above.
+Value to_value(const SizeResult& size);
+
 /// One line per variant and size, a header first: variant, outcome, collective, bytes, algorithm,
 /// protocol, time_us, algbw_GBps, busbw_GBps, bottleneck, utilization, measured_time_us.
 std::string to_csv(const Result& result);

@@ -305,10 +305,13 @@ std::string accuracy_text(const Report& report, const AccuracyTextOptions& optio
   return text + section("Sizes without a prediction", lines, options.colour);
 }
 
-std::string accuracy_markdown(const Report& report) {
+std::string accuracy_markdown(const Report& report, const std::vector<PageImage>& images) {
   std::string text = "# Accuracy\n\nWritten by `busbw accuracy --markdown`; do not edit.\n\n";
   text += counts_line(report) + "\n\n" + kCells + "\n\n## Classes\n\n";
   text += markdown(classes_table(report)) + "\n" + limits_line(report) + ".\n";
+  for (const PageImage& image : images) {
+    text += fmt::format("\n![{}]({})\n", image.title, image.path);
+  }
   if (!report.groups.empty()) {
     text +=
         "\n## Misconfigured against fixed\n\nRatio of bus bandwidths at the largest common "

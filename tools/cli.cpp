@@ -15,6 +15,7 @@
 #include "tools/command_micro.h"
 #include "tools/command_nccl.h"
 #include "tools/command_nccl_log.h"
+#include "tools/command_perf.h"
 #include "tools/command_run.h"
 #include "tools/command_select.h"
 #include "tools/command_version.h"
@@ -214,12 +215,40 @@ void add_accuracy(CLI::App& app, Action& action) {
   command->add_option("--json", options->json, "Write JSON to this file; - for standard output");
   command->add_option("--csv", options->csv, "Write CSV to this file; - for standard output");
   command->add_option("--markdown", options->markdown, "Write the page of figures to this file");
+  command->add_option("--plots", options->plots, "Write SVG plots into this folder");
   command->add_option("--fold-by", options->fold_by,
                       "site: split the records for cross validation, whole sites together");
   command->add_option("--folds", options->folds, "Number of folds (default 5)");
   command->add_option("--engine", options->engine, "fluid (default) or reference");
   command->add_flag("--brief", options->brief, "Show classes, groups and totals alone");
   set_action(*command, options, action, accuracy);
+}
+
+void add_perf(CLI::App& app, Action& action) {
+  auto options = std::make_shared<PerfOptions>();
+  CLI::App* command = app.add_subcommand(
+      "perf", "What nccl-tests would print on equal hosts: time, bandwidth, choice, bottleneck");
+  command->add_option("COLLECTIVE", options->collective, "all_reduce, ... as nccl-tests")
+      ->required();
+  command->add_option("--machine", options->machine, "Machine of the catalogue, or a machine file")
+      ->required();
+  command->add_option("--nodes", options->nodes, "Number of equal nodes (default 1)");
+  command->add_option("--mnnvl", options->nvlink_domain, "Nodes of one NVLink domain");
+  command->add_option("-b,--minbytes", options->from, "Smallest size (default 32M)");
+  command->add_option("-e,--maxbytes", options->to, "Largest size (default 32M)");
+  command->add_option("-i,--stepbytes", options->step, "Added from size to size (default 1M)");
+  command->add_option("-f,--stepfactor", options->factor, "Factor from size to size");
+  command->add_option("-g,--ngpus", options->gpus, "GPUs of each node (default all)");
+  command->add_option("-d,--datatype", options->type, "Element type (default float)");
+  command->add_option("--mtu", options->mtu, "Of RDMA over Ethernet (default 9000)");
+  command->add_option("--env", options->environment, "NAME=VALUE, may be repeated")
+      ->allow_extra_args(false);
+  command->add_option("--nccl-version", options->version, "Release (default 2.30.7)");
+  command->add_option("--engine", options->engine, "fluid (default) or reference");
+  command->add_option("--json", options->json, "Write JSON to this file; - for standard output");
+  command->add_option("--csv", options->csv, "Write CSV to this file; - for standard output");
+  command->add_option("--plot", options->plot, "Write busbw over size to this SVG file");
+  set_action(*command, options, action, perf);
 }
 
 void add_version(CLI::App& app, Action& action) {
@@ -307,6 +336,7 @@ int run_command_line(const std::vector<std::string>& arguments, Console& console
   add_measure(app, action);
   add_micros(app, action);
   add_nccl(app, action);
+  add_perf(app, action);
   add_run(app, action);
   add_select(app, action);
   add_version(app, action);

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <iterator>
 #include <set>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -11,6 +12,7 @@
 #include "scenarios/accuracy/report_value.h"
 #include "sim/core/errors.h"
 #include "sim/core/text.h"
+#include "tools/accuracy_plots.h"
 #include "tools/accuracy_report.h"
 #include "tools/data_path.h"
 #include "tools/engine_kind.h"
@@ -74,6 +76,30 @@ std::int32_t folds_of(const AccuracyOptions& options, Problems& problems) {
   return static_cast<std::int32_t>(*folds);
 }
 
+/// The plots, and the page that shows them.
+void write_page(const AccuracyOptions& options, const Report& report) {
+  std::vector<PageImage> images;
+  if (!options.plots.empty()) {
+    std::error_code error;
+    std::filesystem::create_directories(options.plots, error);
+    if (error) {
+      throw SystemError({"mkdir", error.message(), options.plots, ""});
+    }
+    const std::filesystem::path folder(options.plots);
+    for (const NamedPlot& plot : accuracy_plots(report)) {
+      const std::filesystem::path file = folder / plot.file;
+      write_file(file.string(), plot.svg);
+      const std::filesystem::path page = std::filesystem::path(options.markdown).parent_path();
+      images.push_back({plot.title, std::filesystem::absolute(file)
+                                        .lexically_relative(std::filesystem::absolute(page))
+                                        .generic_string()});
+    }
+  }
+  if (!options.markdown.empty()) {
+    write_file(options.markdown, accuracy_markdown(report, images));
+  }
+}
+
 /// Where it stands, on a terminal alone, on one line.
 class Progress {
  public:
@@ -115,9 +141,7 @@ int accuracy(const AccuracyOptions& options, Console& console) {
   const Report report =
       scenarios::accuracy::assess(records, groups, library, context, assess_options);
   progress.clear();
-  if (!options.markdown.empty()) {
-    write_file(options.markdown, accuracy_markdown(report));
-  }
+  write_page(options, report);
   if (!options.csv.empty() && options.csv != "-") {
     write_file(options.csv, scenarios::accuracy::report_csv(report));
   }

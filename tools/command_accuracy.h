@@ -13,6 +13,7 @@ struct AccuracyOptions {
   std::string json;      // file for JSON, "-" for stdout in place of the tables
   std::string csv;       // file for CSV, "-" for stdout in place of the tables
   std::string markdown;  // file for the page of figures
+  std::string plots;     // folder for SVG files, which the page shows
   std::string fold_by;   // "site", or empty
   std::string folds = "5";
   std::string engine = "fluid";

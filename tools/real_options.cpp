@@ -16,21 +16,6 @@ constexpr std::int64_t kMostSizes = 64;
 /// Larger than any host's memory: a slip of the keyboard.
 constexpr Bytes kMostBytes = Bytes::kib(std::int64_t{1} << 32U);
 
-Bytes read_size(const std::string& option, const std::string& text, Problems& problems) {
-  const auto size = parse_nccl_tests_size(text);
-  if (const auto* error = std::get_if<QuantityError>(&size)) {
-    problems.add({}, fmt::format("{}: {}", option, error->message));
-    return Bytes(1);
-  }
-  const Bytes bytes = std::get<Bytes>(size);
-  if (bytes < Bytes(1) || kMostBytes < bytes) {
-    problems.add(
-        {}, fmt::format("{} '{}': allowed are 1 byte to {}", option, text, to_string(kMostBytes)));
-    return Bytes(1);
-  }
-  return bytes;
-}
-
 real::NetworkKind read_kind(const std::string& text, real::NetworkKind by_default,
                             Problems& problems) {
   if (text.empty())
@@ -48,6 +33,21 @@ real::NetworkKind read_kind(const std::string& text, real::NetworkKind by_defaul
 }
 
 }  // namespace
+
+Bytes read_size(const std::string& option, const std::string& text, Problems& problems) {
+  const auto size = parse_nccl_tests_size(text);
+  if (const auto* error = std::get_if<QuantityError>(&size)) {
+    problems.add({}, fmt::format("{}: {}", option, error->message));
+    return Bytes(1);
+  }
+  const Bytes bytes = std::get<Bytes>(size);
+  if (bytes < Bytes(1) || kMostBytes < bytes) {
+    problems.add(
+        {}, fmt::format("{} '{}': allowed are 1 byte to {}", option, text, to_string(kMostBytes)));
+    return Bytes(1);
+  }
+  return bytes;
+}
 
 std::int64_t read_number(const std::string& option, const std::string& text, std::int64_t least,
                          std::int64_t most, Problems& problems) {

@@ -27,6 +27,9 @@ struct RealOptions {
 std::int64_t read_number(const std::string& option, const std::string& text, std::int64_t least,
                          std::int64_t most, Problems& problems);
 
+/// A size as nccl-tests writes it ("8", "4K", "1G"); one byte after a problem.
+Bytes read_size(const std::string& option, const std::string& text, Problems& problems);
+
 /// Network, completion and variables; NCCL_* of this process first, then `scenario`, then --env.
 real::NetworkOrder read_network(const RealOptions& options, const nccl::Environment& scenario,
                                 real::NetworkKind by_default, Problems& problems);

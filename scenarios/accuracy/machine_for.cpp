@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "scenarios/accuracy/place_nics.h"
+#include "scenarios/equal_hosts.h"
 #include "sim/core/check.h"
 
 namespace busbw::scenarios::accuracy {
@@ -112,25 +113,6 @@ std::vector<std::size_t> chosen_gpus(const Machine& machine, const SystemFacts& 
   }
   std::sort(chosen.begin(), chosen.end());
   return chosen;
-}
-
-void keep_gpus(const std::vector<std::size_t>& chosen, Machine& machine) {
-  const Machine whole = machine;
-  machine.gpus.clear();
-  for (const std::size_t index : chosen) {
-    machine.gpus.push_back(
-        {static_cast<std::int32_t>(machine.gpus.size()), whole.gpus[index].attach});
-  }
-  if (whole.nvlink_matrix.empty()) {
-    return;
-  }
-  machine.nvlink_matrix.clear();
-  for (const std::size_t a : chosen) {
-    std::vector<std::int32_t>& row = machine.nvlink_matrix.emplace_back();
-    for (const std::size_t b : chosen) {
-      row.push_back(whole.nvlink_matrix[a][b]);
-    }
-  }
 }
 
 void set_links(const SystemFacts& facts, Machine& machine) {
@@ -248,7 +230,7 @@ Machine machine_for(const SystemFacts& facts, const std::vector<std::int32_t>& g
       assumptions.push_back(fmt::format("a host like {} with {}", machine.name, facts.gpu->name));
     }
     machine.gpu_model = facts.gpu->name;
-    keep_gpus(chosen_gpus(machine, facts, gpus), machine);
+    machine = with_gpus(machine, chosen_gpus(machine, facts, gpus));
   }
   set_links(facts, machine);
   place_nics(facts, catalog, machine);

@@ -2,23 +2,20 @@
 #include "scenarios/accuracy/predict.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "scenarios/accuracy/describe_nic.h"
 #include "scenarios/job.h"
 #include "scenarios/plan.h"
+#include "scenarios/simulate_choice.h"
 #include "sim/core/check.h"
 #include "sim/core/errors.h"
 #include "sim/core/text.h"
 
 namespace busbw::scenarios::accuracy {
 namespace {
-
-/// Collectives whose schedules simulate_sizes() plays.
-bool is_played(collectives::Collective collective) {
-  return collective == collectives::Collective::kAllReduce;
-}
 
 /// Larger jobs take minutes when every message is played.
 constexpr std::int32_t kMostRanks = 64;
@@ -124,26 +121,12 @@ const BuiltSystem& Predictor::system(const Record& record) {
 
 Prediction Predictor::simulate_one(const Known& known, Bytes bytes) const {
   Prediction prediction;
-  Variant variant = known.built.variant;
-  variant.workload.sizes = {bytes};
-  if (bytes % variant.workload.element != Bytes()) {
-    variant.workload.element = Bytes(1);
-    variant.workload.type = "uint8";
-  }
   try {
-    // What NCCL takes alone, not what stands beside it.
-    const Candidates candidates = find_candidates(*known.plan, variant, bytes);
-    if (!candidates.list.empty() && !variant.workload.algorithm) {
-      variant.workload.algorithm = candidates.list.front().algorithm;
-    }
-    Fingerprint unused;
-    const std::vector<SizeResult> results =
-        simulate_sizes(variant, *known.plan, context_, engine_, unused);
-    if (results.front().chosen.failure) {
-      prediction.reason = *results.front().chosen.failure + ": a link on its way is down";
+    SizeResult result = simulate_choice(known.built.variant, *known.plan, context_, engine_, bytes);
+    if (result.chosen.failure) {
+      prediction.reason = *result.chosen.failure + ": a link on its way is down";
     } else {
-      prediction.result = results.front();
-      prediction.result->passed_over = candidates.passed_over;
+      prediction.result = std::move(result);
     }
   } catch (const InputError& error) {
     prediction.reason = one_line(error);

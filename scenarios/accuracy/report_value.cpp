@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "scenarios/result_value.h"
+
 namespace busbw::scenarios::accuracy {
 namespace {
 
@@ -132,18 +134,6 @@ Value group_value(const GroupResult& group) {
   return value;
 }
 
-/// A field of CSV: quoted where it must be.
-std::string field(const std::string& text) {
-  if (text.find_first_of(",\"\n") == std::string::npos) {
-    return text;
-  }
-  std::string quoted = "\"";
-  for (const char c : text) {
-    quoted += c == '"' ? "\"\"" : std::string(1, c);
-  }
-  return quoted + "\"";
-}
-
 }  // namespace
 
 Value report_value(const Report& report) {
@@ -198,13 +188,13 @@ std::string report_csv(const Report& report) {
   for (const RecordResult& record : report.records) {
     for (const PointResult& point : record.points) {
       const std::optional<double> error = point.error();
-      text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", field(record.id),
-                          field(record.machine), record.collective, record.nodes, record.ranks,
+      text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", csv_field(record.id),
+                          csv_field(record.machine), record.collective, record.nodes, record.ranks,
                           record.quality, record.judged ? 1 : 0, point.bytes.count(),
                           point.measured_GBps,
                           point.predicted_GBps ? fmt::format("{}", *point.predicted_GBps) : "",
                           error ? fmt::format("{:.6g}", *error) : "", point.noisy ? 1 : 0,
-                          point.choice, point.channels, point.stands_for, field(point.reason));
+                          point.choice, point.channels, point.stands_for, csv_field(point.reason));
     }
   }
   return text;

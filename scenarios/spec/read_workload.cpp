@@ -4,20 +4,12 @@
 #include <utility>
 
 #include "scenarios/spec/draft.h"
+#include "scenarios/spec/element_types.h"
 #include "sim/core/quantity.h"
 #include "sim/core/text.h"
 
 namespace busbw::scenarios {
 namespace {
-
-struct ElementType {
-  const char* name;
-  std::int64_t bytes;
-};
-// nccl-tests, src/common.cu (2.14): names of the types.
-constexpr ElementType kTypes[] = {{"int8", 1},   {"uint8", 1},    {"int32", 4},  {"uint32", 4},
-                                  {"int64", 8},  {"uint64", 8},   {"half", 2},   {"float", 4},
-                                  {"double", 8}, {"bfloat16", 2}, {"f8e4m3", 1}, {"f8e5m2", 1}};
 
 std::optional<Bytes> parse_size(const YamlNode& node, Problems& problems) {
   if (!node.is_scalar()) {
@@ -165,12 +157,12 @@ Workload read_workload(const YamlNode& node, Problems& problems) {
     workload.collective = *parsed;
   }
   std::vector<std::string> names;
-  for (const ElementType& type : kTypes) {
+  for (const ElementType& type : kElementTypes) {
     names.emplace_back(type.name);
   }
   workload.type = reader.choice("type", names).value_or("float");
   workload.algorithm = read_algorithm(reader);
-  for (const ElementType& type : kTypes) {
+  for (const ElementType& type : kElementTypes) {
     if (workload.type == type.name) {
       workload.element = Bytes(type.bytes);
     }

@@ -61,10 +61,14 @@ class Accuracy(unittest.TestCase):
 
     def test_files(self):
         page, table, tree = (str(self.folder / name) for name in ('p.md', 't.csv', 'j.json'))
-        result = run('accuracy', self.records, '--markdown', page, '--csv', table, '--json', tree)
+        result = run('accuracy', self.records, '--markdown', page, '--csv', table, '--json', tree,
+                     '--plots', str(self.folder / 'plots'))
         self.assertEqual((result.returncode, result.stderr), (0, ''))
         self.assertIn('Classes', result.stdout)
-        self.assertTrue(pathlib.Path(page).read_text(encoding='utf-8').startswith('# Accuracy\n'))
+        text = pathlib.Path(page).read_text(encoding='utf-8')
+        self.assertTrue(text.startswith('# Accuracy\n'))
+        self.assertIn('](plots/overview.svg)', text)
+        self.assertTrue((self.folder / 'plots/overview.svg').exists())
         self.assertEqual(len(pathlib.Path(table).read_text(encoding='utf-8').splitlines()), 4)
         self.assertEqual(json.loads(pathlib.Path(tree).read_text(encoding='utf-8'))['counts']
                          ['records'], 2)

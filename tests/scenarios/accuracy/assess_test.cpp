@@ -169,13 +169,11 @@ TEST(Properties, TheSameTwiceIsTheSame) {
   EXPECT_EQ(report_csv(assess_all(list)), report_csv(assess_all(list)));
 }
 
-// Every rank sends 2(n-1)/n of the bytes over its host's NICs at most once in ring order: with as
-// many NICs as GPUs a host's share is n/(n-1) x busbw / ... which is below the sum of its NICs.
+// A ring sends busbw x time out of each host, a tree over two hosts S: 1.5 S counts for 4 ranks.
 TEST(Properties, NeverAboveTheNics) {
   for (const int gbps : {25, 50, 100, 200}) {
     const Report report = assess_all(pair_of_nodes("a", one_size(1 << 28, 10), "", gbps));
     const double nics = 2 * gbps / 8.0;
-    // Two nodes: a tree crosses once each way, S for a busbw of 1.5 S (4 ranks).
     EXPECT_LE(predicted(report), nics * 1.5) << gbps;
     EXPECT_GT(predicted(report), nics * 0.5) << gbps;
   }
