@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "models/collectives/make_schedule.h"
 #include "scenarios/plan_network.h"
 #include "sim/core/check.h"
 #include "sim/core/errors.h"
@@ -14,6 +15,7 @@ namespace busbw::scenarios {
 namespace {
 
 using collectives::Algorithm;
+using collectives::Collective;
 using params::Protocol;
 
 void set_shape(const nccl::graph::Decision& graph, Plan& plan) {
@@ -38,16 +40,58 @@ void set_shape(const nccl::graph::Decision& graph, Plan& plan) {
   }
 }
 
-/// The schedule's name of an algorithm; nothing when it is not played.
-std::optional<Algorithm> playable(nccl::graph::Algorithm algorithm) {
+Algorithm schedule_name(nccl::graph::Algorithm algorithm) {
   switch (algorithm) {
     case nccl::graph::Algorithm::kTree:
       return Algorithm::kTree;
     case nccl::graph::Algorithm::kRing:
       return Algorithm::kRing;
-    default:
+    case nccl::graph::Algorithm::kCollNetDirect:
+      return Algorithm::kCollNetDirect;
+    case nccl::graph::Algorithm::kCollNetChain:
+      return Algorithm::kCollNetChain;
+    case nccl::graph::Algorithm::kNvls:
+      return Algorithm::kNvls;
+    case nccl::graph::Algorithm::kNvlsTree:
+      return Algorithm::kNvlsTree;
+    case nccl::graph::Algorithm::kPat:
+      return Algorithm::kPat;
+  }
+  CHECK(false, "algorithm {}", static_cast<int>(algorithm));
+}
+
+/// The schedule's name of an algorithm; nothing when there is no schedule of it here.
+std::optional<Algorithm> playable(nccl::graph::Algorithm algorithm, Collective collective,
+                                  std::int32_t hosts) {
+  const Algorithm name = schedule_name(algorithm);
+  const std::vector<Algorithm> known = collectives::algorithms_of(collective);
+  if (std::find(known.begin(), known.end(), name) == known.end() ||
+      (name == Algorithm::kNvls && collective != Collective::kAllReduce && hosts > 1)) {
+    return std::nullopt;
+  }
+  return name;
+}
+
+/// What NCCL's tuning knows; nothing for what goes point to point.
+std::optional<nccl::graph::Collective> tuned(Collective collective) {
+  switch (collective) {
+    case Collective::kAllReduce:
+      return nccl::graph::Collective::kAllReduce;
+    case Collective::kReduce:
+      return nccl::graph::Collective::kReduce;
+    case Collective::kBroadcast:
+      return nccl::graph::Collective::kBroadcast;
+    case Collective::kAllGather:
+      return nccl::graph::Collective::kAllGather;
+    case Collective::kReduceScatter:
+      return nccl::graph::Collective::kReduceScatter;
+    case Collective::kAllToAll:
+    case Collective::kSendRecv:
+    case Collective::kGather:
+    case Collective::kScatter:
       return std::nullopt;
   }
+  CHECK(false, "collective {}", static_cast<int>(collective));
 }
 
 /// The first of `choices` (fastest first by NCCL's costs) with this algorithm.
@@ -58,7 +102,7 @@ std::optional<Candidate> first_with(const std::vector<nccl::graph::Choice>& choi
   const Algorithm wanted = ours ? Algorithm::kRing : algorithm;
   for (const nccl::graph::Choice& choice : choices) {
     const Candidate candidate{algorithm, static_cast<Protocol>(choice.protocol)};
-    if (playable(choice.algorithm) == wanted &&
+    if (schedule_name(choice.algorithm) == wanted &&
         !(ours && candidate.protocol == Protocol::kLowLatency128)) {
       return candidate;
     }
@@ -79,18 +123,25 @@ Candidates find_candidates(const Plan& plan, const Variant& variant, Bytes bytes
     found.list.push_back({});  // NCCL copies; nothing travels
     return found;
   }
-  const std::vector<nccl::graph::Choice> choices = nccl::graph::choices(
-      plan.tuning, plan.comm, plan.switches, nccl::graph::Collective::kAllReduce, bytes.count());
+  const Collective collective = variant.workload.collective;
+  const std::optional<nccl::graph::Collective> known = tuned(collective);
+  if (!known) {
+    found.list.push_back({Algorithm::kDirect, Protocol::kSimple});
+    return found;
+  }
+  const std::vector<nccl::graph::Choice> choices =
+      nccl::graph::choices(plan.tuning, plan.comm, plan.switches, *known, bytes.count());
   const std::optional<Algorithm>& asked = variant.workload.algorithm;
-  if (!asked && !choices.empty() && !playable(choices.front().algorithm)) {
+  if (!asked && !choices.empty() && !playable(choices.front().algorithm, collective, plan.hosts)) {
     found.passed_over = fmt::format("{}/{}", to_string(choices.front().algorithm),
                                     to_string(choices.front().protocol));
   }
   for (const nccl::graph::Choice& choice : choices) {
-    const std::optional<Algorithm> algorithm = playable(choice.algorithm);
-    const bool known = std::any_of(found.list.begin(), found.list.end(),
-                                   [&](const Candidate& c) { return c.algorithm == algorithm; });
-    if (algorithm && !asked && !known) {
+    const std::optional<Algorithm> algorithm = playable(choice.algorithm, collective, plan.hosts);
+    const bool listed = std::any_of(found.list.begin(), found.list.end(),
+                                    [&](const Candidate& c) { return c.algorithm == algorithm; });
+    const bool compared = algorithm == Algorithm::kRing || algorithm == Algorithm::kTree;
+    if (algorithm && !asked && !listed && (compared || found.list.empty())) {
       found.list.push_back({*algorithm, static_cast<Protocol>(choice.protocol)});
     }
   }
@@ -108,7 +159,7 @@ Candidates candidates_of(const Plan& plan, const Variant& variant, Bytes bytes) 
   if (found.list.empty()) {
     throw InputError(settings_text(variant.environment) + " leaves " +
                      (asked ? "no protocol for " + collectives::to_string(*asked)
-                            : "neither Ring nor Tree with LL, LL128 or Simple") +
+                            : "no algorithm that can be played") +
                      " at " + to_string(bytes));
   }
   return found;
@@ -127,6 +178,8 @@ Plan make_plan(const Variant& variant, const Job& job) {
                               static_cast<std::int32_t>(host));
   }
   set_shape(graph, plan);
+  plan.shape.heads = nvls_heads(graph);
+  plan.node_of = nodes_of(graph);
   // The hosts of one NVLink domain are one node to NCCL.
   if (variant.cluster.hosts.size() > 1 && graph.comm.nodes > 1) {
     set_network(variant, job, plan);
@@ -134,44 +187,6 @@ Plan make_plan(const Variant& variant, const Job& job) {
   plan.wiring.p2p = p2p_pairs(graph);
   plan.wiring.shm = nccl::numeric(variant.environment, "NCCL_SHM_DISABLE", 0) != 1;
   return plan;
-}
-
-Cut cut_of(const Plan& plan, const Variant& variant, Candidate candidate, Bytes bytes) {
-  nccl::Call call;
-  call.version = variant.version;
-  call.algorithm =
-      candidate.algorithm == Algorithm::kTree ? nccl::Algorithm::kTree : nccl::Algorithm::kRing;
-  // Both enumerations list LL, LL128, Simple.
-  call.protocol = static_cast<nccl::Protocol>(candidate.protocol);
-  call.bytes = bytes;
-  call.element = variant.workload.element;
-  call.channels = plan.switches.rank_views ? plan.comm.channels : plan.comm.coll_channels;
-  call.ranks = plan.shape.ranks;
-  call.nodes = plan.hosts;
-  // CollNet and NVLS, whose threads are others, are not played.
-  call.most_threads = plan.tuning.most_threads[static_cast<std::size_t>(
-      candidate.algorithm == Algorithm::kTree ? nccl::graph::Algorithm::kTree
-                                              : nccl::graph::Algorithm::kRing)]
-                                              [static_cast<std::size_t>(candidate.protocol)];
-  call.buffer = Bytes(plan.comm.buffer_bytes[static_cast<std::size_t>(Protocol::kSimple)]);
-  const std::vector<nccl::ChannelWork> works = nccl::channel_works(call);
-  Cut cut;
-  cut.channels = static_cast<std::int32_t>(works.size());
-  cut.options.bytes = bytes;
-  cut.options.element = variant.workload.element;
-  cut.options.chunk = works.front().chunk;
-  for (const nccl::ChannelWork& work : works) {
-    cut.options.channel_bytes.push_back(work.bytes);
-  }
-  const bool sliced = works.front().slice < works.front().chunk;
-  // Ring/Simple cuts a chunk of four slots into two messages of two slots each. Hierarchical has
-  // no slices: its chunk is such a message.
-  const bool ours = candidate.algorithm == Algorithm::kHierarchical;
-  cut.options.chunk = ours ? works.front().slice : works.front().chunk;
-  cut.options.slices = sliced && !ours ? 2 : 1;
-  cut.slots = nccl::kSteps / (sliced ? 2 : 1);
-  cut.options.slots = cut.slots;
-  return cut;
 }
 
 std::string ring_text(const collectives::RingOrder& ring) {

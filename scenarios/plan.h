@@ -1,16 +1,15 @@
 // From NCCL's decision to what is played: rings and trees per channel, the NIC port of each rank on
 // each channel, and the algorithm and protocol of each size.
 //
-// Everything is taken from the graph decision (models/nccl/graph). Algorithms whose switches the
-// player does not know (NVLS, CollNet) are passed over with a remark. A workload may ask for an
-// algorithm by name, also for Hierarchical, which NCCL does not have.
+// Everything is taken from the graph decision (models/nccl/graph). What has no schedule (all-gather
+// and reduce-scatter that need the network's switch) is passed over with a remark. A workload may
+// ask for an algorithm by name, also for Hierarchical, which NCCL does not have.
 #pragma once
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "models/collectives/generate.h"
-#include "models/nccl/chunking.h"
 #include "models/nccl/selection.h"
 #include "models/params/params.h"
 #include "models/transport/wiring.h"
@@ -30,8 +29,11 @@ using RankPorts = std::vector<std::vector<transport::NetPort>>;
 
 struct Plan {
   collectives::Shape shape;  // rings and trees of all channels
+  /// NCCL's node of each rank: a host, or all hosts of an NVLink domain.
+  std::vector<std::int32_t> node_of;
   RankPorts ring_ports;      // empty on one host
   RankPorts tree_ports;
+  RankPorts nvls_ports;             // of heads, the same on each channel
   transport::WiringOptions wiring;  // protocol and ports to be set per candidate
   std::int32_t hosts = 1;           // nodes as NCCL counts them
   nccl::graph::Communicator comm;
@@ -44,7 +46,8 @@ struct Plan {
 Plan make_plan(const Variant& variant, const Job& job);
 
 /// What to play for a size: first what NCCL takes, or what the workload asks for; then, for
-/// comparison, the best of the other of Ring and Tree if NCCL may use it.
+/// comparison, the best of each of Ring and Tree that NCCL may use. Point to point for
+/// alltoall, sendrecv, gather and scatter.
 struct Candidates {
   std::vector<Candidate> list;
   std::optional<std::string> passed_over;  // NCCL's own choice when it is not played: "NVLS/Simple"
@@ -53,15 +56,6 @@ struct Candidates {
 Candidates find_candidates(const Plan& plan, const Variant& variant, Bytes bytes);
 /// The same. Throws InputError for an empty list.
 Candidates candidates_of(const Plan& plan, const Variant& variant, Bytes bytes);
-
-/// How the collective is cut with this candidate: generator options, channels in use, and messages
-/// of a connection that may be ahead of the receiver.
-struct Cut {
-  collectives::Options options;
-  std::int32_t channels = 1;
-  std::int32_t slots = 8;
-};
-Cut cut_of(const Plan& plan, const Variant& variant, Candidate candidate, Bytes bytes);
 
 /// As NCCL logs it: "0 3 2 1".
 std::string ring_text(const collectives::RingOrder& ring);

@@ -161,23 +161,53 @@ class PortTable {
       std::vector<transport::NetPort>& row = table.emplace_back();
       for (int channel = 0; channel < graph_.comm.channels; ++channel) {
         const nccl::graph::Group& group = graph_.groups[places_[rank].group];
-        row.push_back(
-            port(rank, group.*graph, channel, static_cast<std::size_t>(host_of[rank]), turns));
+        row.push_back(port(rank, net_of(rank, group.*graph, channel),
+                           static_cast<std::size_t>(host_of[rank]), turns));
+      }
+    }
+    return table;
+  }
+
+  /// NVLS: a head uses the NIC of the channel of the search that begins with it, on all channels;
+  /// other ranks use none.
+  [[nodiscard]] RankPorts head_ports(const std::vector<std::int32_t>& host_of) const {
+    RankPorts table;
+    for (std::size_t rank = 0; rank < places_.size(); ++rank) {
+      std::vector<transport::NetPort>& row = table.emplace_back();
+      const nccl::graph::Group& group = graph_.groups[places_[rank].group];
+      const int local = group.system.node(NodeType::kGpu, places_[rank].gpu).gpu.rank;
+      for (int head = 0; head < group.nvls.channels; ++head) {
+        if (group.nvls.rank(head, 0) != local || group.nvls.net(head, 0) < 0) {
+          continue;
+        }
+        std::map<int, std::size_t> turns;
+        const int channels = std::max(graph_.comm.nvls_channels, graph_.comm.channels);
+        for (int channel = 0; channel < channels; ++channel) {
+          row.push_back(
+              port(rank, group.nvls.net(head, 0), static_cast<std::size_t>(host_of[rank]), turns));
+        }
+        break;
       }
     }
     return table;
   }
 
  private:
-  [[nodiscard]] transport::NetPort port(std::size_t rank, const nccl::graph::Graph& graph,
-                                        int channel, std::size_t host,
-                                        std::map<int, std::size_t>& turns) const {
+  /// NET node by which `rank` uses the network on a channel.
+  [[nodiscard]] int net_of(std::size_t rank, const nccl::graph::Graph& graph, int channel) const {
     const RankPlace& place = places_[rank];
     const nccl::graph::System& system = graph_.groups[place.group].system;
     const int searched = channel % graph_.comm.search_channels;
     const bool first = graph.rank(searched, 0) == system.node(NodeType::kGpu, place.gpu).gpu.rank;
     const int node = graph.net(searched, first ? 0 : 1);
     CHECK(node >= 0, "channel {} of rank {} has no NIC", channel, rank);
+    return node;
+  }
+
+  [[nodiscard]] transport::NetPort port(std::size_t rank, int node, std::size_t host,
+                                        std::map<int, std::size_t>& turns) const {
+    const RankPlace& place = places_[rank];
+    const nccl::graph::System& system = graph_.groups[place.group].system;
     const int net = net_index(system, node);
     const nccl::NetDevice device =
         device_of(job_.selection.hosts[host],
@@ -246,7 +276,41 @@ void set_network(const Variant& variant, const Job& job, Plan& plan) {
   const PortTable table(variant, job, wiring.network);
   plan.ring_ports = table.ports(&nccl::graph::Group::ring, plan.shape.host_of);
   plan.tree_ports = table.ports(&nccl::graph::Group::tree, plan.shape.host_of);
+  if (!plan.shape.heads.empty()) {
+    plan.nvls_ports = table.head_ports(plan.shape.host_of);
+  }
   set_sockets(variant, job.selection, plan);
+}
+
+std::vector<std::int32_t> nodes_of(const nccl::graph::Decision& graph) {
+  std::vector<std::int32_t> nodes(static_cast<std::size_t>(graph.comm.ranks));
+  for (std::size_t node = 0; node < graph.nodes.size(); ++node) {
+    const nccl::graph::System& system =
+        graph.groups[static_cast<std::size_t>(graph.nodes[node].group)].system;
+    for (int gpu = 0; gpu < system.count(NodeType::kGpu); ++gpu) {
+      nodes[static_cast<std::size_t>(graph.nodes[node].first_rank + gpu)] =
+          static_cast<std::int32_t>(node);
+    }
+  }
+  return nodes;
+}
+
+std::vector<std::vector<RankId>> nvls_heads(const nccl::graph::Decision& graph) {
+  std::vector<std::vector<RankId>> heads;
+  for (const nccl::graph::NodePlace& node : graph.nodes) {
+    const nccl::graph::Graph& nvls = graph.groups[static_cast<std::size_t>(node.group)].nvls;
+    if (nvls.channels == 0 || graph.comm.nvls_channels == 0) {
+      return {};
+    }
+    std::vector<RankId>& list = heads.emplace_back();
+    for (int channel = 0; channel < nvls.channels; ++channel) {
+      const RankId head(node.first_rank + nvls.rank(channel, 0));
+      if (std::find(list.begin(), list.end(), head) == list.end()) {
+        list.push_back(head);
+      }
+    }
+  }
+  return heads;
 }
 
 /// Pairs of ranks between which NCCL takes P2P.

@@ -1,18 +1,20 @@
-// Executor in simulated time: lanes wait for slots, data and each other; messages become flows.
+// Executor in simulated time: lanes wait for slots, data and each other; their primitives and the
+// messages that others carry become flows.
 #include "scenarios/player.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "models/collectives/connections.h"
+#include "scenarios/primitive.h"
 #include "sim/core/check.h"
 
 namespace busbw::scenarios {
 namespace {
 
 using collectives::Lane;
-using collectives::Op;
 using collectives::Schedule;
 using collectives::Step;
 
@@ -28,8 +30,9 @@ struct Message {
 /// One connection: a FIFO of messages and the counters of its slots.
 struct Wire {
   transport::Connection connection;
-  std::vector<Message> messages;  // all that were posted
+  std::vector<Message> messages;  // posted to a path of its own
   std::size_t started = 0;        // of messages: handed to the engine
+  std::int64_t posted = 0;
   std::int64_t arrived = 0;
   std::int64_t consumed = 0;
   bool busy = false;
@@ -46,6 +49,12 @@ struct LaneState {
   std::size_t done = 0;             // steps completed
   std::vector<std::int32_t> wires;  // per step: wire of a send or receive, else kNone
   std::vector<Waiter> waiters;      // other lanes that wait for this one
+  std::optional<LaneSpeed> speed;
+  Primitive primitive;  // at `done`, once parsed
+  bool parsed = false;
+  int pending = 0;  // flows and timers of the primitive under way
+  SimTime first;    // start of the first primitive
+  SimTime last;     // end of the last
   bool queued = false;
 };
 
@@ -71,6 +80,7 @@ class Player {
       check_all_done();
     }
     result_.time = end_ - begin;
+    result_.period = options_.launch + longest_part();
     return result_;
   }
 
@@ -86,7 +96,36 @@ class Player {
     lanes_.resize(schedule_.lanes.size());
     for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
       lanes_[lane].wires = std::move(connections.of_step[lane]);
+      if (options_.speed) {
+        lanes_[lane].speed = options_.speed(schedule_.lanes[lane]);
+      }
     }
+  }
+
+  /// From the first primitive of a rank to its last, of the rank where that takes longest.
+  [[nodiscard]] Duration longest_part() const {
+    std::vector<std::optional<std::pair<SimTime, SimTime>>> parts(
+        static_cast<std::size_t>(schedule_.ranks));
+    for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
+      const std::size_t rank = schedule_.lanes[lane].rank.index();
+      if (rank >= parts.size() || schedule_.lanes[lane].steps.empty()) {
+        continue;  // a switch
+      }
+      const LaneState& state = lanes_[lane];
+      auto& part = parts[rank];
+      part = part
+                 ? std::pair{std::min(part->first, state.first), std::max(part->second, state.last)}
+                 : std::pair{state.first, state.last};
+    }
+    Duration longest;
+    for (const auto& part : parts) {
+      longest = part ? std::max(longest, part->second - part->first) : longest;
+    }
+    return longest;
+  }
+
+  Wire& wire_of(const PrimitiveMessage& message) {
+    return wires_[static_cast<std::size_t>(message.wire)];
   }
 
   void enqueue(std::int32_t lane) {
@@ -110,47 +149,47 @@ class Player {
 
   void run_lane(std::int32_t id) {
     LaneState& state = lanes_[static_cast<std::size_t>(id)];
-    const std::vector<Step>& steps = schedule_.lanes[static_cast<std::size_t>(id)].steps;
-    const std::size_t before = state.done;
-    while (state.done < steps.size() && try_step(id, steps[state.done])) {
-      ++state.done;
+    const Lane& lane = schedule_.lanes[static_cast<std::size_t>(id)];
+    while (state.pending == 0 && state.done < lane.steps.size()) {
+      if (!state.parsed) {
+        parse_primitive(lane, state.wires, state.done, !state.speed.has_value(), state.primitive);
+        state.parsed = true;
+      }
+      if (!ready(id, state)) {
+        return;
+      }
+      if (state.done == 0) {
+        state.first = engine_.now();
+      }
+      start(id, state);
+      if (state.pending == 0) {
+        finish(id, state);
+      }
     }
-    if (state.done == before) {
-      return;
-    }
-    if (state.done == steps.size()) {
-      end_ = std::max(end_, engine_.now());
-      record(kLaneEnd, id);
-    }
-    wake_waiters(state);
   }
 
-  /// Does one step if it can be done now; otherwise registers the lane with what it waits for.
-  bool try_step(std::int32_t id, const Step& step) {
-    if (step.wait_lane != kNone && !waited_for(id, step)) {
-      return false;
+  /// Whether the primitive can start; otherwise the lane is registered with what it waits for.
+  bool ready(std::int32_t id, const LaneState& state) {
+    const std::vector<Step>& steps = schedule_.lanes[static_cast<std::size_t>(id)].steps;
+    for (std::size_t step = state.primitive.begin; step < state.primitive.end; ++step) {
+      if (steps[step].wait_lane != kNone && !waited_for(id, steps[step])) {
+        return false;
+      }
     }
-    const std::int32_t wire_id =
-        lanes_[static_cast<std::size_t>(id)].wires[lanes_[static_cast<std::size_t>(id)].done];
-    if (wire_id == kNone) {
-      return true;  // reduce, copy: fused with the receive and send around them
+    for (const PrimitiveMessage& message : state.primitive.receives) {
+      Wire& wire = wire_of(message);
+      if (wire.arrived <= wire.consumed) {
+        wire.blocked_receiver = id;
+        return false;
+      }
     }
-    Wire& wire = wires_[static_cast<std::size_t>(wire_id)];
-    if (step.op == Op::kSend) {
-      if (static_cast<std::int64_t>(wire.messages.size()) - wire.consumed >= options_.slots) {
+    for (const PrimitiveMessage& message : state.primitive.sends) {
+      Wire& wire = wire_of(message);
+      if (wire.posted - wire.consumed >= options_.slots) {
         wire.blocked_sender = id;
         return false;
       }
-      wire.messages.push_back({step.bytes, engine_.now()});
-      start_next(wire_id);
-      return true;
     }
-    if (wire.arrived <= wire.consumed) {
-      wire.blocked_receiver = id;
-      return false;
-    }
-    ++wire.consumed;
-    wake(wire.blocked_sender);
     return true;
   }
 
@@ -162,6 +201,100 @@ class Player {
     }
     other.waiters.push_back({id, needed});
     return false;
+  }
+
+  /// Starts what the threads of the lane do for the primitive.
+  void start(std::int32_t id, LaneState& state) {
+    if (!state.speed) {
+      return;
+    }
+    const Primitive& primitive = state.primitive;
+    const Duration time = time_of(primitive, *state.speed);
+    for (const PrimitiveMessage& message : primitive.receives) {
+      start_part(id, state, message, wire_of(message).connection.drain, time);
+    }
+    for (const PrimitiveMessage& message : primitive.sends) {
+      start_part(id, state, message, wire_of(message).connection.fill, time);
+    }
+    if (state.pending == 0) {
+      ++state.pending;
+      engine_.after(state.speed->per_primitive + time, [this, id] { on_part_end(id); });
+    }
+  }
+
+  /// What the threads need for the primitive, beyond a first round.
+  static Duration time_of(const Primitive& primitive, const LaneSpeed& speed) {
+    const Bytes rest = primitive.longest - speed.first_round;
+    if (rest <= Bytes()) {
+      return {};
+    }
+    const Ratio left{rest.count(), primitive.longest.count()};
+    return Bytes(scale(primitive.touched.count(), left)) / speed.stream;
+  }
+
+  /// Reads or writes `message` over `links`, if there are any, in `time` at least.
+  void start_part(std::int32_t id, LaneState& state, const PrimitiveMessage& message,
+                  const std::vector<engine::LinkId>& links, Duration time) {
+    if (links.empty()) {
+      return;
+    }
+    ++state.pending;
+    engine::FlowSpec flow;
+    flow.path = links;
+    flow.size = moved(message.bytes, wire_of(message).connection);
+    flow.latency = state.speed->per_primitive;
+    flow.rate_cap = flow.size / std::max(time, Duration::picoseconds(1));
+    const std::int32_t wire = message.wire;
+    engine_.start_flow(std::move(flow), [this, id, wire](engine::FlowEnd end) {
+      if (end != engine::FlowEnd::kDone) {
+        fail(wire);
+        return;
+      }
+      on_part_end(id);
+    });
+  }
+
+  void on_part_end(std::int32_t id) {
+    LaneState& state = lanes_[static_cast<std::size_t>(id)];
+    if (--state.pending > 0) {
+      return;
+    }
+    finish(id, state);
+    enqueue(id);
+    run_lanes();
+  }
+
+  /// The primitive is done: frees what it received, hands on what it sends.
+  void finish(std::int32_t id, LaneState& state) {
+    for (const PrimitiveMessage& message : state.primitive.receives) {
+      Wire& wire = wire_of(message);
+      ++wire.consumed;
+      wake(wire.blocked_sender);
+    }
+    for (const PrimitiveMessage& message : state.primitive.sends) {
+      Wire& wire = wire_of(message);
+      ++wire.posted;
+      ++result_.messages;
+      if (wire.connection.carried) {
+        wire.messages.push_back({message.bytes, engine_.now()});
+        start_next(message.wire);
+      } else {
+        record(kStart, message.wire);
+        const std::int32_t id_of_wire = message.wire;
+        engine_.after(wire.connection.latency, [this, id_of_wire] {
+          on_arrival(id_of_wire);
+          run_lanes();
+        });
+      }
+    }
+    state.done = state.primitive.end;
+    state.parsed = false;
+    if (state.done == schedule_.lanes[static_cast<std::size_t>(id)].steps.size()) {
+      state.last = engine_.now();
+      end_ = std::max(end_, state.last);
+      record(kLaneEnd, id);
+    }
+    wake_waiters(state);
   }
 
   void wake(std::int32_t& lane) {
@@ -189,38 +322,47 @@ class Player {
     const bool follows = wire.started > 0;
     ++wire.started;
     wire.busy = true;
-    ++result_.messages;
     record(kStart, wire_id);
-    // What is left of the latency after waiting for the messages before it.
-    Duration delay = wire.connection.latency - (engine_.now() - message.posted);
-    if (wire.connection.staged_copies > 0) {
-      delay += message.bytes / wire.connection.staging * wire.connection.staged_copies;
-    }
-    delay = std::max(delay, follows ? wire.connection.per_message : Duration());
     engine::FlowSpec flow;
     flow.path = wire.connection.path;
-    flow.size = Bytes(scale(message.bytes.count(), Ratio{options_.payload_share.denominator,
-                                                         options_.payload_share.numerator}));
-    flow.latency = delay;
+    flow.size = moved(message.bytes, wire.connection);
+    // What is left of the latency after waiting for the messages before it.
+    flow.latency = std::max(wire.connection.latency - (engine_.now() - message.posted),
+                            follows ? wire.connection.per_message : Duration());
     flow.rate_cap = wire.connection.rate_cap;
-    engine_.start_flow(std::move(flow),
-                       [this, wire_id](engine::FlowEnd end) { on_end(wire_id, end); });
+    engine_.start_flow(std::move(flow), [this, wire_id](engine::FlowEnd end) {
+      wires_[static_cast<std::size_t>(wire_id)].busy = false;
+      if (end != engine::FlowEnd::kDone) {
+        fail(wire_id);
+        return;
+      }
+      on_arrival(wire_id);
+      start_next(wire_id);
+      run_lanes();
+    });
   }
 
-  void on_end(std::int32_t wire_id, engine::FlowEnd end) {
+  void on_arrival(std::int32_t wire_id) {
     Wire& wire = wires_[static_cast<std::size_t>(wire_id)];
-    wire.busy = false;
-    if (end != engine::FlowEnd::kDone) {
-      if (!result_.failure) {
-        result_.failure = wire.connection.name;
-      }
-      return;
-    }
     ++wire.arrived;
     record(kArrival, wire_id);
-    start_next(wire_id);
     wake(wire.blocked_receiver);
-    run_lanes();
+  }
+
+  void fail(std::int32_t wire_id) {
+    if (!result_.failure) {
+      result_.failure = wires_[static_cast<std::size_t>(wire_id)].connection.name;
+    }
+  }
+
+  /// Payload over bytes moved of a connection's messages.
+  [[nodiscard]] Ratio share_of(const transport::Connection& connection) const {
+    return {options_.payload_share.numerator * connection.share.numerator,
+            options_.payload_share.denominator * connection.share.denominator};
+  }
+  static Ratio inverse(Ratio ratio) { return {ratio.denominator, ratio.numerator}; }
+  [[nodiscard]] Bytes moved(Bytes payload, const transport::Connection& connection) const {
+    return Bytes(scale(payload.count(), inverse(share_of(connection))));
   }
 
   void record(EventKind kind, std::int32_t id) {

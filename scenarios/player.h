@@ -1,15 +1,20 @@
 // Plays a schedule in simulated time: the executor that stands beside collectives::execute
 // (numbers) and real (queue pairs).
 //
-// Model. Every lane is a thread block: its steps run in order. A send is asynchronous: it takes a
-// slot of its connection and goes on; with all slots taken it waits until the receiver has consumed
-// one. The messages of a connection move one after the other (a queue pair or a TCP stream is a
-// FIFO); message k starts at max(posted + latency + staging copies, end of message k-1 +
-// per-message cost) and is there when its last byte is. A receive completes when its message is
-// there and frees the slot. Reduce and copy take no time of their own: NCCL fuses them with the
-// receive and the send of the same slice (primitives recvReduceSend, recvCopySend), at memory speed
-// while the next slice is under way; the limit of a thread block is a rate cap of its NVLink and
-// PCIe connections (models/transport).
+// Model. Every lane of a rank is a thread block (or the part of one that works in one direction).
+// It does one primitive after the other, as NCCL's kernels do (recvReduceSend, recvCopySend, ...,
+// src/device/prims_simple.h): steps that belong together, receives first, then reductions and
+// copies, then sends, every connection at most once. A primitive starts when all its messages are
+// there and all its sends have a slot; it takes the time in which its threads read and write every
+// operand once, and, where they read or write over links, at least as long as those give them. Then
+// it frees the slots of what it received.
+//
+// What it sent is at the receiver `latency` later, or, when a proxy thread, a queue pair or a
+// switch carries it on, when that has happened: messages of such a connection move one after the
+// other; message k starts at max(posted + latency, end of message k-1 + per-message cost).
+//
+// A lane without a stream rate (switches, hand-made tests) has no such cost: each step stands for
+// itself, sends are posted at once.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -23,15 +28,27 @@
 
 namespace busbw::scenarios {
 
+/// What the threads of a lane can do.
+struct LaneSpeed {
+  Bandwidth stream;  // bytes of payload that they read or write a second, all operands together
+  Duration per_primitive{};  // synchronisation within the block
+  Bytes first_round{};       // of each operand: what all threads move at once, within the latency
+};
+
 struct PlayOptions {
   std::int32_t slots = 8;  // messages of a connection that may be ahead of its receiver
   Duration launch;         // from the call to the first step
   Ratio payload_share;     // payload / bytes moved of each message: 1/2 for LL, 15/16 for LL128
   std::function<transport::Connection(RankId from, RankId to, ChannelId channel)> connect;
+  std::function<std::optional<LaneSpeed>(const collectives::Lane&)> speed;  // empty: no limit
 };
 
 struct Playback {
   Duration time;  // from the call to the last step of the last lane
+  // Time of one call of many back to back, as nccl-tests takes it: a rank may begin the next one as
+  // soon as its own part is done. The launch, and the rank with the longest way from its first
+  // primitive to its last. A chain (broadcast, reduce) overlaps its calls, a ring or tree does not.
+  Duration period;
   std::int64_t messages = 0;
   std::optional<std::string>
       failure;  // a link was down: which connection; time is then meaningless

@@ -25,7 +25,8 @@ struct Run {
   collectives::Algorithm algorithm = collectives::Algorithm::kRing;
   params::Protocol protocol = params::Protocol::kSimple;
   std::int32_t channels = 1;
-  Duration time;
+  Duration time;     // of one call of many back to back, as nccl-tests takes it
+  Duration latency;  // of one call alone, to the end of the last rank
   Bottleneck bottleneck;
   std::int64_t messages = 0;
   Bytes leaving_host;  // payload that goes to other hosts, from the host with the most

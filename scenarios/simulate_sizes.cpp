@@ -1,9 +1,11 @@
 // One variant: every size of the workload with NCCL's choice and what stands beside it.
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <memory>
 
 #include "models/collectives/make_schedule.h"
+#include "scenarios/cut.h"
 #include "scenarios/plan.h"
 #include "scenarios/player.h"
 #include "scenarios/simulate.h"
@@ -53,60 +55,137 @@ std::int32_t smallest_sm(const Variant& variant, const topologies::Catalog& cata
   return smallest;
 }
 
-/// Payload that the host with the most of it sends to other hosts.
+/// Payload that the host with the most of it sends to other hosts or the network's switch.
 Bytes leaving_host(const collectives::Schedule& schedule,
                    const std::vector<std::int32_t>& host_of) {
+  const auto host = [&](RankId node) {
+    if (node.value() < schedule.ranks) {
+      return host_of[node.index()];
+    }
+    return schedule.switches[node.index() - static_cast<std::size_t>(schedule.ranks)].host;
+  };
   std::vector<Bytes> sent(host_of.size());
   for (const collectives::Lane& lane : schedule.lanes) {
-    const std::int32_t host = host_of[lane.rank.index()];
+    if (lane.rank.value() >= schedule.ranks) {
+      continue;
+    }
     for (const collectives::Step& step : lane.steps) {
-      if (step.op == collectives::Op::kSend && host_of[step.peer.index()] != host) {
-        sent[static_cast<std::size_t>(host)] += step.bytes;
+      if (step.op == collectives::Op::kSend && host(step.peer) != host(lane.rank)) {
+        sent[static_cast<std::size_t>(host(lane.rank))] += step.bytes;
       }
     }
   }
   return *std::max_element(sent.begin(), sent.end());
 }
 
+/// Lanes of each (rank, channel), which share a thread block.
+std::map<std::pair<RankId, ChannelId>, std::int32_t> lane_counts(
+    const collectives::Schedule& schedule) {
+  std::map<std::pair<RankId, ChannelId>, std::int32_t> counts;
+  for (const collectives::Lane& lane : schedule.lanes) {
+    ++counts[{lane.rank, lane.channel}];
+  }
+  return counts;
+}
+
+collectives::Shape shape_for(const Plan& plan, Candidate candidate, const Cut& cut) {
+  collectives::Shape shape = plan.shape;
+  shape.host_of = plan.node_of;
+  // The chain of CollNet goes over more channels than there are rings: they repeat.
+  const auto channels = static_cast<std::size_t>(cut.channels);
+  for (std::size_t channel = shape.rings.size(); channel < channels; ++channel) {
+    shape.rings.push_back(shape.rings[channel - plan.shape.rings.size()]);
+  }
+  shape.rings.resize(channels);
+  if (candidate.algorithm == Algorithm::kTree) {
+    shape.trees.resize(channels);
+  }
+  return shape;
+}
+
+/// Speed of a channel's block against the mean: evenly spread, neighbours far apart.
+Ratio spread(const params::ThreadBlocks& blocks, ChannelId channel) {
+  // Multiples of the golden ratio fill an interval evenly, however many there are.
+  constexpr std::int64_t kWhole = 1'000'000;
+  constexpr std::int64_t kGolden = 618'034;
+  const std::int64_t place = (channel.value() * kGolden + kWhole / 2) % kWhole - kWhole / 2;
+  return {kWhole + scale(place, blocks.spread), kWhole};
+}
+
+const RankPorts& ports_of(const Plan& plan, Algorithm algorithm) {
+  switch (algorithm) {
+    case Algorithm::kTree:
+    case Algorithm::kPat:
+      return plan.tree_ports;
+    case Algorithm::kNvls:
+    case Algorithm::kNvlsTree:
+      return plan.nvls_ports;
+    default:
+      // Hierarchical crosses hosts in the order of a ring, between ranks of equal local index.
+      return plan.ring_ports;
+  }
+}
+
 Run play_candidate(const Stage& stage, Candidate candidate, Bytes bytes, Fingerprint& fingerprint) {
   const Cut cut = cut_of(stage.plan, stage.variant, candidate, bytes);
-  collectives::Shape shape = stage.plan.shape;
-  shape.rings.resize(static_cast<std::size_t>(cut.channels));
-  shape.trees.resize(static_cast<std::size_t>(cut.channels));
+  const collectives::Shape shape = shape_for(stage.plan, candidate, cut);
   const collectives::Schedule schedule = collectives::make_schedule(
-      {collectives::Collective::kAllReduce, candidate.algorithm, shape, cut.options});
+      {stage.variant.workload.collective, candidate.algorithm, shape, cut.options});
   const std::unique_ptr<engine::Engine> engine = engine::make_engine(stage.engine);
+  const params::Transports& transports = stage.context.transports;
+  const params::BlockSpeed& block = params::block_speed(transports.blocks, stage.sm);
   transport::WiringOptions wiring_options = stage.plan.wiring;
   wiring_options.protocol = candidate.protocol;
-  // Hierarchical crosses hosts in the order of a ring, between ranks of equal local index.
-  wiring_options.ports =
-      candidate.algorithm == Algorithm::kTree ? stage.plan.tree_ports : stage.plan.ring_ports;
-  transport::Wiring wiring(*engine, stage.variant.cluster, stage.built, stage.context.transports,
-                           wiring_options);
+  wiring_options.ports = ports_of(stage.plan, candidate.algorithm);
+  wiring_options.tree = candidate.algorithm == Algorithm::kTree ||
+                        candidate.algorithm == Algorithm::kNvlsTree ||
+                        candidate.algorithm == Algorithm::kCollNetChain;
+  wiring_options.nvls_share = block.nvls_share;
+  const std::vector<std::int32_t>& plan_nodes = stage.plan.node_of;
+  for (const collectives::SwitchNode& node : schedule.switches) {
+    transport::SwitchPlace& place = wiring_options.switches.emplace_back();
+    if (node.kind == collectives::SwitchNode::Kind::kNvSwitch) {
+      const auto first = std::find(plan_nodes.begin(), plan_nodes.end(), node.host);
+      place.host = static_cast<std::size_t>(
+          stage.plan.shape.host_of[static_cast<std::size_t>(first - plan_nodes.begin())]);
+    }
+  }
+  transport::Wiring wiring(*engine, stage.variant.cluster, stage.built, transports, wiring_options);
   const auto protocol = static_cast<std::size_t>(candidate.protocol);
   PlayOptions options;
   options.slots = cut.slots;
-  options.launch = stage.context.transports.launch[protocol];
-  options.payload_share = stage.context.transports.payload_share[protocol];
+  options.launch = transports.launch[protocol];
+  options.payload_share = transports.payload_share[protocol];
   options.connect = [&](RankId from, RankId to, ChannelId channel) {
-    transport::Connection connection = wiring.connect(from, to, channel);
-    if (candidate.algorithm == Algorithm::kTree) {
-      const Bandwidth limit =
-          params::tree_connection_limit(stage.context.transports, stage.sm, stage.plan.hosts);
-      connection.rate_cap = connection.rate_cap ? std::min(*connection.rate_cap, limit) : limit;
+    return wiring.connect(from, to, channel);
+  };
+  const auto lanes = lane_counts(schedule);
+  options.speed = [&](const collectives::Lane& lane) -> std::optional<LaneSpeed> {
+    if (lane.rank.value() >= schedule.ranks) {
+      return std::nullopt;
     }
-    return connection;
+    const Ratio share = lane_share(candidate.algorithm, candidate.protocol, lane,
+                                   lanes.at({lane.rank, lane.channel}));
+    const std::int64_t full = transports.blocks.threads[protocol];
+    const Ratio part{std::min<std::int64_t>(cut.threads, full) * share.numerator,
+                     full * share.denominator};
+    LaneSpeed speed;
+    speed.stream = block.stream[protocol] * part * spread(transports.blocks, lane.channel);
+    speed.per_primitive = transports.blocks.per_primitive[protocol];
+    speed.first_round = transports.blocks.round[protocol] * scale(full, part) / cut.pieces;
+    return speed;
   };
   const Playback playback = play(*engine, schedule, options, fingerprint);
   Run run;
   run.algorithm = candidate.algorithm;
   run.protocol = candidate.protocol;
   run.channels = cut.channels;
-  run.time = playback.time;
+  run.time = playback.period;
+  run.latency = playback.time;
   run.messages = playback.messages;
   run.leaving_host = leaving_host(schedule, shape.host_of);
   run.failure = playback.failure;
-  run.bottleneck = bottleneck_of(*engine, playback.time);
+  run.bottleneck = bottleneck_of(*engine, playback.period);
   return run;
 }
 

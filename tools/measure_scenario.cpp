@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "models/collectives/reduction.h"
+#include "scenarios/cut.h"
 #include "scenarios/plan.h"
 #include "scenarios/spec/load.h"
 #include "sim/core/text.h"

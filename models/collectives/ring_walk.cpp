@@ -94,6 +94,7 @@ void RingWalk::pass_on(std::int64_t index, bool reduce, bool send) {
       add(step_of(Op::kReceive, Buffer::kScratch, previous_), index, {slot.count(), piece.size});
       Step step = step_of(Op::kReduce, settings_.own, RankId(), slot);
       step.wait_step = share.wait_step;
+      step.partial = send && wrap(index) != wrap(settings_.position);
       add(step, index, piece);
     } else {
       add(step_of(Op::kReceive, Buffer::kOutput, previous_), index, piece);

@@ -101,6 +101,7 @@ class RoleSteps {
       add(lane, {Op::kReceive, Buffer::kScratch, from.node, slot, Bytes(), 0, from.up});
       if (sums_in_output()) {
         add(lane, {Op::kReduce, sum.buffer, RankId(), at, slot, 0, 0});
+        lane->back().partial = !root();
         sum = {Buffer::kOutput, at};
         continue;
       }

@@ -88,6 +88,7 @@ struct Step {
   std::int32_t chunk = 0;       // which piece of the channel's data, from 0, for traces
   std::int32_t wait_lane = -1;  // index in Schedule::lanes of a lane of the same rank, -1 none
   std::int32_t wait_step = -1;  // this step waits until that step of it has completed
+  bool partial = false;         // reduce: the sum is only passed on; something overwrites it later
   Bytes offset;                 // in the sent or destination buffer; reduce: of both operands' sum
   Bytes source_offset;          // reduce, accumulate: in kScratch; copy: in `buffer`
   Bytes bytes;                  // > 0; a generator leaves empty steps out

@@ -29,8 +29,9 @@ using PerProtocol = std::array<T, kProtocols>;
 /// on top.
 struct Transport {
   PerProtocol<Duration> latency;
-  Duration per_message;                    // least gap between two messages of a connection
-  std::optional<Bandwidth> channel_limit;  // one connection (one thread block at each end)
+  PerProtocol<Duration> tree_latency;  // of a step of Tree, NVLSTree and CollNetChain
+  Duration per_message;                // least gap between two messages of a connection
+  PerProtocol<Ratio> share;  // payload / bytes moved beyond the protocol's flags; 1 unless said
   std::string source;
 };
 
@@ -52,11 +53,21 @@ struct Packet {
   std::string source;
 };
 
-/// What one searched channel of a tree (two channels after NCCL doubles them) moves at most, up and
-/// down together, on one, two and more hosts; for GPUs of compute capability sm and above.
-struct TreeLimit {
+/// What the threads of a block (a channel) read and write a second, all operands together, with
+/// all of ThreadBlocks::threads; for GPUs of compute capability sm and above.
+struct BlockSpeed {
   std::int32_t sm = 0;
-  Bandwidth one_host, two_hosts, more_hosts;
+  PerProtocol<Bandwidth> stream;
+  Ratio nvls_share;  // of what NVLink carries otherwise, for reductions in the NVSwitch
+};
+
+struct ThreadBlocks {
+  PerProtocol<std::int64_t> threads;  // of a block at full speed
+  PerProtocol<Duration> per_primitive;
+  PerProtocol<Bytes> round;        // of an operand that a thread moves at once
+  Ratio spread{0, 1};  // between the fastest and the slowest block of a GPU, of the mean
+  std::vector<BlockSpeed> speeds;  // ascending sm
+  std::string source;
 };
 
 /// Payload share of the raw rate of a link inside a host.
@@ -69,9 +80,8 @@ struct Transports {
   PerProtocol<Duration> launch;      // from the call to the first step, and the end of the kernel
   PerProtocol<Ratio> payload_share;  // payload / bytes moved
   std::string launch_source;
-  Transport nvlink, pcie, shm, rdma, socket;
-  std::vector<TreeLimit> tree_limits;  // ascending sm
-  std::string tree_source;
+  Transport nvlink, pcie, shm, nvls, rdma, socket;
+  ThreadBlocks blocks;
   SocketCpu socket_cpu;
   Packet tcp, infiniband, roce;
   LinkShare nvlink_share, chip_to_chip_share, pcie_share, interconnect_share, memory_share;
@@ -83,10 +93,8 @@ std::optional<Ratio> parse_share(std::string_view text);
 /// Reads directory/transports.yaml. Adds every problem of the file to `problems`.
 Transports load_transports(const std::string& directory, Problems& problems);
 
-/// What one connection of a tree (one direction of an edge on one channel) moves at most: a quarter
-/// of the searched channel, which is two channels with an up and a down direction each. `sm` below
-/// the table: its first row.
-Bandwidth tree_connection_limit(const Transports& transports, std::int32_t sm, std::int32_t hosts);
+/// The speed of a block of GPUs of capability `sm`; below the table: its first row.
+const BlockSpeed& block_speed(const ThreadBlocks& blocks, std::int32_t sm);
 
 /// TCP payload share of the rate of a wire at `mtu`: (mtu - headers) / (mtu + framing).
 Ratio tcp_share(const Packet& tcp, std::int64_t mtu, bool shaped);

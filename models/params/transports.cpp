@@ -41,42 +41,71 @@ PerProtocol<Duration> read_durations(MappingReader& parent, std::string_view key
   return values;
 }
 
+PerProtocol<Ratio> read_shares(MappingReader& parent, std::string_view key) {
+  MappingReader reader(parent.required_mapping(key), "'" + std::string(key) + "'",
+                       parent.problems());
+  PerProtocol<Ratio> values{required_share(reader, "LL"), required_share(reader, "LL128"),
+                            required_share(reader, "Simple")};
+  reader.finish();
+  return values;
+}
+
 Transport read_transport(MappingReader& parent, std::string_view key) {
   MappingReader reader(parent.required_mapping(key), "transport '" + std::string(key) + "'",
                        parent.problems());
   Transport transport;
   transport.latency = read_durations(reader, "latency");
+  transport.tree_latency =
+      reader.has("tree_latency") ? read_durations(reader, "tree_latency") : transport.latency;
   transport.per_message = reader.required_duration("per_message");
-  transport.channel_limit = reader.bandwidth("channel_limit");
+  transport.share = {Ratio{1, 1}, Ratio{1, 1}, Ratio{1, 1}};
+  if (reader.has("share")) {
+    transport.share = read_shares(reader, "share");
+  }
   transport.source = reader.required_text("source");
   reader.finish();
   return transport;
 }
 
-void read_tree(MappingReader& parent, Transports& result) {
-  MappingReader reader(parent.required_mapping("tree_limit"), "'tree_limit'", parent.problems());
-  const YamlNode rows = reader.required_sequence("per_searched_channel");
-  result.tree_source = reader.required_text("source");
+ThreadBlocks read_blocks(MappingReader& parent) {
+  MappingReader reader(parent.required_mapping("thread_blocks"), "'thread_blocks'",
+                       parent.problems());
+  ThreadBlocks blocks;
+  MappingReader threads(reader.required_mapping("threads"), "'threads'", parent.problems());
+  constexpr std::int64_t kMostThreads = 1024;
+  blocks.threads = {threads.required_integer("LL", 1, kMostThreads),
+                    threads.required_integer("LL128", 1, kMostThreads),
+                    threads.required_integer("Simple", 1, kMostThreads)};
+  threads.finish();
+  blocks.per_primitive = read_durations(reader, "per_primitive");
+  MappingReader round(reader.required_mapping("round"), "'round'", parent.problems());
+  blocks.round = {round.required_bytes("LL"), round.required_bytes("LL128"),
+                  round.required_bytes("Simple")};
+  round.finish();
+  blocks.spread = required_share(reader, "spread");
+  const YamlNode rows = reader.required_sequence("stream");
+  blocks.source = reader.required_text("source");
   reader.finish();
   if (!rows.is_sequence()) {
-    return;
+    return blocks;
   }
   for (const YamlNode& row : rows.elements()) {
-    MappingReader entry(row, "a row of 'tree_limit'", parent.problems());
-    TreeLimit limit;
-    limit.sm = static_cast<std::int32_t>(entry.required_integer("sm", 0, 1000));
-    limit.one_host = entry.required_bandwidth("one_host");
-    limit.two_hosts = entry.required_bandwidth("two_hosts");
-    limit.more_hosts = entry.required_bandwidth("more_hosts");
+    MappingReader entry(row, "a row of 'stream'", parent.problems());
+    BlockSpeed speed;
+    speed.sm = static_cast<std::int32_t>(entry.required_integer("sm", 0, 1000));
+    speed.stream = {entry.required_bandwidth("LL"), entry.required_bandwidth("LL128"),
+                    entry.required_bandwidth("Simple")};
+    speed.nvls_share = required_share(entry, "nvls_share");
     entry.finish();
-    if (!result.tree_limits.empty() && limit.sm <= result.tree_limits.back().sm) {
-      entry.problem("sm", "rows of 'tree_limit' must ascend by sm");
+    if (!blocks.speeds.empty() && speed.sm <= blocks.speeds.back().sm) {
+      entry.problem("sm", "rows of 'stream' must ascend by sm");
     }
-    result.tree_limits.push_back(limit);
+    blocks.speeds.push_back(speed);
   }
-  if (result.tree_limits.empty()) {
-    reader.problem("per_searched_channel", "'tree_limit' has no row");
+  if (blocks.speeds.empty()) {
+    reader.problem("stream", "'stream' has no row");
   }
+  return blocks;
 }
 
 SocketCpu read_socket_cpu(MappingReader& parent) {
@@ -118,11 +147,7 @@ void read_protocols(MappingReader& parent, Transports& result) {
   MappingReader reader(parent.required_mapping("protocols"), "'protocols'", parent.problems());
   result.launch = read_durations(reader, "launch");
   result.launch_source = reader.required_text("source");
-  MappingReader shares(reader.required_mapping("payload_share"), "'payload_share'",
-                       parent.problems());
-  result.payload_share = {required_share(shares, "LL"), required_share(shares, "LL128"),
-                          required_share(shares, "Simple")};
-  shares.finish();
+  result.payload_share = read_shares(reader, "payload_share");
   reader.finish();
 }
 
@@ -172,10 +197,11 @@ Transports load_transports(const std::string& directory, Problems& problems) {
   result.nvlink = read_transport(transports, "nvlink");
   result.pcie = read_transport(transports, "pcie");
   result.shm = read_transport(transports, "shm");
+  result.nvls = read_transport(transports, "nvls");
   result.rdma = read_transport(transports, "rdma");
   result.socket = read_transport(transports, "socket");
   transports.finish();
-  read_tree(reader, result);
+  result.blocks = read_blocks(reader);
   result.socket_cpu = read_socket_cpu(reader);
   MappingReader packets(reader.required_mapping("packets"), "'packets'", problems);
   result.tcp = read_packet(packets, "tcp");
@@ -193,19 +219,15 @@ Transports load_transports(const std::string& directory, Problems& problems) {
   return result;
 }
 
-Bandwidth tree_connection_limit(const Transports& transports, std::int32_t sm, std::int32_t hosts) {
-  CHECK(!transports.tree_limits.empty(), "no tree limits were read");
-  const TreeLimit* row = &transports.tree_limits.front();
-  for (const TreeLimit& candidate : transports.tree_limits) {
+const BlockSpeed& block_speed(const ThreadBlocks& blocks, std::int32_t sm) {
+  CHECK(!blocks.speeds.empty(), "no speeds of thread blocks were read");
+  const BlockSpeed* row = &blocks.speeds.front();
+  for (const BlockSpeed& candidate : blocks.speeds) {
     if (candidate.sm <= sm) {
       row = &candidate;
     }
   }
-  constexpr std::int64_t kConnections = 4;  // two channels, up and down
-  return (hosts == 1   ? row->one_host
-          : hosts == 2 ? row->two_hosts
-                       : row->more_hosts) /
-         kConnections;
+  return *row;
 }
 
 Ratio tcp_share(const Packet& tcp, std::int64_t mtu, bool shaped) {

@@ -1,4 +1,5 @@
-// A connection as the engine sees it: which links a message crosses, and what it costs besides.
+// A connection as the executors in simulated time see it: which links a message crosses, who moves
+// it over each of them, and what it costs besides.
 #pragma once
 #include <optional>
 #include <string>
@@ -9,21 +10,26 @@
 
 namespace busbw::transport {
 
-/// How the messages of one connection (source rank, destination rank, channel) travel. Messages of
-/// a connection go one after the other, as over one queue pair or one TCP stream; different
-/// connections share their links max-min fairly.
+/// How the messages of one connection (source rank, destination rank, channel) travel. A message
+/// has up to three legs, one after the other:
+///   fill   the sender's thread block writes it: into the receiver's memory (NVLink, PCIe), or into
+///          the buffer of a proxy thread or of shared memory
+///   path   something carries it while the thread block goes on: queue pair, TCP stream, switch
+///   drain  the receiver's thread block reads it from where it lies to its own memory
+/// An empty leg costs no link, only the time of the thread block. Messages of a connection go one
+/// after the other; different connections share their links max-min fairly.
 struct Connection {
-  std::string transport;  // "nvlink", "pcie-p2p", "shm", "ib", "roce", "socket"
+  std::string transport;  // "nvlink", "pcie-p2p", "shm", "ib", "roce", "socket", "nvls", "sharp"
   std::string name;       // "rank 0 -> rank 4 by socket over eth0"
-  std::vector<engine::LinkId>
-      path;          // engine links in order; protocol overhead is in their capacity
-  Duration latency;  // from posting a message to its first byte moving, when idle
-  std::int32_t staged_copies =
-      0;                 // copies of a whole message before it can go on: GPU to host buffer and
-                         // back; a message is stored and forwarded, its neighbours overlap
-  Bandwidth staging;     // rate of such a copy, > 0 where there are any
-  Duration per_message;  // least gap between two messages of the connection
-  std::optional<Bandwidth> rate_cap;  // upper limit of the connection alone
+  std::vector<engine::LinkId> fill;  // engine links in order; protocol overhead is in their
+  std::vector<engine::LinkId> path;  // capacity
+  std::vector<engine::LinkId> drain;
+  bool carried = false;  // has a path of its own: the sender's thread block does not wait for it
+  Duration latency;      // from the last byte of fill (or from posting, when carried) to what the
+                         // receiver can notice, when idle
+  Duration per_message;  // least gap between two messages on the path
+  std::optional<Bandwidth> rate_cap;  // upper limit of the path alone
+  Ratio share{1, 1};  // payload / bytes moved, beyond what the links' capacities account for
 };
 
 }  // namespace busbw::transport

@@ -41,18 +41,30 @@ topologies::NodeId Wiring::node_of(Gpu gpu) const {
   return built_.gpus[gpu.host][gpu.local];
 }
 
+std::int32_t Wiring::ranks() const {
+  std::size_t count = 0;
+  for (const std::vector<topologies::NodeId>& host : built_.gpus) {
+    count += host.size();
+  }
+  return static_cast<std::int32_t>(count);
+}
+
 Connection Wiring::connect(RankId from, RankId to, ChannelId channel) {
   CHECK(from != to, "rank {}", from.value());
+  if (std::max(from, to).value() >= ranks()) {
+    return connect_switch(from, to, channel);
+  }
   const bool inside = cluster_.domain_of(gpu_of(from).host) == cluster_.domain_of(gpu_of(to).host);
   return inside ? connect_inside(from, to) : connect_hosts(from, to, channel);
 }
 
 Connection Wiring::start(const params::Transport& transport, const std::string& name) const {
+  const auto protocol = static_cast<std::size_t>(options_.protocol);
   Connection connection;
   connection.transport = name;
-  connection.latency = transport.latency[static_cast<std::size_t>(options_.protocol)];
+  connection.latency = (options_.tree ? transport.tree_latency : transport.latency)[protocol];
   connection.per_message = transport.per_message;
-  connection.rate_cap = transport.channel_limit;
+  connection.share = transport.share[protocol];
   return connection;
 }
 
@@ -65,10 +77,10 @@ Connection Wiring::connect_inside(RankId from, RankId to) {
   if (!options_.p2p || options_.p2p(from, to)) {
     if (const auto nvlink = built_.fabric.route(a, b, topologies::nvlink_only())) {
       connection = start(transports_.nvlink, "nvlink");
-      append(connection, *nvlink);
+      append(connection.fill, connection.latency, *nvlink);
     } else if (cluster_.hosts[source.host].peer_to_peer) {
       connection = start(transports_.pcie, "pcie-p2p");
-      append(connection, host_route(a, b));
+      append(connection.fill, connection.latency, host_route(a, b));
     }
   }
   if (connection.transport.empty()) {
@@ -78,9 +90,14 @@ Connection Wiring::connect_inside(RankId from, RankId to) {
                       "nor shared memory between them",
                       from.value(), to.value()));
     }
+    // The buffer lies in the receiver's NUMA node.
     const auto numa = static_cast<std::size_t>(built_.gpu_numa[target.host][target.local]);
+    const topologies::NodeId cpu = built_.cpus[target.host][numa];
     connection = start(transports_.shm, "shm");
-    append(connection, through_memory(a, b, {target.host, numa, 1}));
+    append(connection.fill, connection.latency, host_route(a, cpu));
+    append(connection.fill, connection.latency, to_memory(target.host, numa));
+    append(connection.drain, connection.latency, from_memory(target.host, numa));
+    append(connection.drain, connection.latency, host_route(cpu, b));
   }
   connection.name =
       fmt::format("rank {} -> rank {} by {}", from.value(), to.value(), connection.transport);
@@ -94,18 +111,11 @@ Connection Wiring::connect_hosts(RankId from, RankId to, ChannelId channel) {
         to.value());
   const NetPort& out = options_.ports.at(from.index()).at(channel.index());
   const NetPort& in = options_.ports.at(to.index()).at(channel.index());
-  const bool socket = options_.network == Network::kSocket;
-  Connection connection =
-      socket ? start(transports_.socket, "socket")
-             : start(transports_.rdma, options_.network == Network::kRoce ? "roce" : "ib");
-  // The kernel's thread block copies between the GPU and the host buffer, as it does for shared
-  // memory.
-  CHECK(transports_.shm.channel_limit.has_value(), "shm needs a channel limit");
-  connection.staging = *transports_.shm.channel_limit;
-  append_staged(connection, from, out, Direction::kSend);
-  append(connection, network_path(out, source, in, target));
-  append_staged(connection, to, in, Direction::kReceive);
-  if (socket) {
+  Connection connection = start_network();
+  append_sender(connection, from, out);
+  append(connection.path, connection.latency, network_path(out, source, in, target));
+  append_receiver(connection, to, in);
+  if (options_.network == Network::kSocket) {
     if (options_.socket_threads == 0) {
       append_proxy(connection, from);
       append_proxy(connection, to);
@@ -117,41 +127,115 @@ Connection Wiring::connect_hosts(RankId from, RankId to, ChannelId channel) {
   return connection;
 }
 
-/// Between the GPU of `rank` and its NIC: straight with GPU Direct, else through host memory.
-void Wiring::append_staged(Connection& connection, RankId rank, const NetPort& port,
-                           Direction direction) {
-  const bool send = direction == Direction::kSend;
-  const bool socket = options_.network == Network::kSocket;
-  if (!socket && (send ? port.gdr_send : port.gdr_receive)) {
-    append(connection, nic_route(rank, port, direction));
-    return;
-  }
-  const Gpu gpu = gpu_of(rank);
-  const topologies::NodeId nic = built_.nics[gpu.host][port.nic];
-  const auto numa = static_cast<std::size_t>(built_.gpu_numa[gpu.host][gpu.local]);
-  // TCP: the kernel copies between NCCL's host buffer and its own socket buffers.
-  const Staging staging{gpu.host, numa, socket ? 2 : 1};
-  append(connection, send ? through_memory(node_of(gpu), nic, staging)
-                          : through_memory(nic, node_of(gpu), staging));
-  ++connection.staged_copies;
+Connection Wiring::start_network() const {
+  Connection connection =
+      options_.network == Network::kSocket
+          ? start(transports_.socket, "socket")
+          : start(transports_.rdma, options_.network == Network::kRoce ? "roce" : "ib");
+  connection.carried = true;
+  return connection;
 }
 
-/// The way between a GPU and its NIC inside the host. With PXN data goes over NVLink to the
-/// relaying GPU and from its memory to the NIC.
-Wiring::FabricPath Wiring::nic_route(RankId rank, const NetPort& port, Direction direction) const {
+Connection Wiring::connect_switch(RankId from, RankId to, ChannelId channel) {
+  const bool up = from < to;
+  const RankId rank = std::min(from, to);
+  const auto index = static_cast<std::size_t>(std::max(from, to).value() - ranks());
+  CHECK(rank.value() < ranks() && index < options_.switches.size(), "switch {} of {}", index,
+        options_.switches.size());
+  Connection connection;
+  std::string place = "the network";
+  if (const std::optional<std::size_t> host = options_.switches[index].host) {
+    const topologies::NodeId nv_switch = nv_switch_of(
+        static_cast<std::size_t>(cluster_.domain_of(*host) *
+                                 std::max(1, cluster_.hosts_per_nvlink_domain)));
+    const auto route =
+        up ? built_.fabric.route(node_of(gpu_of(rank)), nv_switch, topologies::nvlink_only())
+           : built_.fabric.route(nv_switch, node_of(gpu_of(rank)), topologies::nvlink_only());
+    CHECK(route.has_value(), "no NVLink between rank {} and its NVSwitch", rank.value());
+    connection = start(transports_.nvls, "nvls");
+    connection.share = {connection.share.numerator * options_.nvls_share.numerator,
+                        connection.share.denominator * options_.nvls_share.denominator};
+    connection.carried = !up;
+    append(up ? connection.fill : connection.path, connection.latency, *route);
+    place = built_.fabric.node(nv_switch).name;
+  } else {
+    const NetPort& port = options_.ports.at(rank.index()).at(channel.index());
+    const topologies::Wire& wire = wire_of(port, gpu_of(rank).host);
+    connection = start_network();
+    if (up) {
+      append_sender(connection, rank, port);
+      append(connection.path, connection.latency, {wire.out});
+    } else {
+      append(connection.path, connection.latency, {wire.in});
+      append_receiver(connection, rank, port);
+    }
+    place += " over " + port.device;
+  }
+  connection.name = up ? fmt::format("rank {} -> {}", rank.value(), place)
+                       : fmt::format("{} -> rank {}", place, rank.value());
+  return connection;
+}
+
+topologies::NodeId Wiring::nv_switch_of(std::size_t host) const {
+  for (std::size_t node = 0; node < built_.fabric.node_count(); ++node) {
+    const topologies::NodeId id(static_cast<std::int32_t>(node));
+    const Node& candidate = built_.fabric.node(id);
+    if (candidate.kind == NodeKind::kNvSwitch &&
+        candidate.host == HostId(static_cast<std::int32_t>(host))) {
+      return id;
+    }
+  }
+  CHECK(false, "host {} has no NVSwitch", host);
+}
+
+/// From the GPU of `rank` to its NIC. With GPU Direct the block fills a buffer in its own memory,
+/// with PXN in that of the GPU next to the NIC, else one in host memory.
+void Wiring::append_sender(Connection& connection, RankId rank, const NetPort& port) {
   const Gpu gpu = gpu_of(rank);
   const topologies::NodeId nic = built_.nics[gpu.host][port.nic];
-  const topologies::NodeId near = node_of(port.relay ? gpu_of(*port.relay) : gpu);
-  const bool send = direction == Direction::kSend;
-  FabricPath path = send ? host_route(near, nic) : host_route(nic, near);
-  if (port.relay) {
-    const topologies::NodeId own = node_of(gpu);
-    const auto nvlink = send ? built_.fabric.route(own, near, topologies::nvlink_only())
-                             : built_.fabric.route(near, own, topologies::nvlink_only());
-    CHECK(nvlink.has_value(), "no NVLink between rank {} and its relay", rank.value());
-    path.insert(send ? path.begin() : path.end(), nvlink->begin(), nvlink->end());
+  const bool socket = options_.network == Network::kSocket;
+  if (!socket && port.gdr_send) {
+    topologies::NodeId near = node_of(gpu);
+    if (port.relay) {
+      near = node_of(gpu_of(*port.relay));
+      const auto nvlink = built_.fabric.route(node_of(gpu), near, topologies::nvlink_only());
+      CHECK(nvlink.has_value(), "no NVLink between rank {} and its relay", rank.value());
+      append(connection.fill, connection.latency, *nvlink);
+    }
+    append(connection.path, connection.latency, host_route(near, nic));
+    return;
   }
-  return path;
+  const auto numa = static_cast<std::size_t>(built_.gpu_numa[gpu.host][gpu.local]);
+  const topologies::NodeId cpu = built_.cpus[gpu.host][numa];
+  append(connection.fill, connection.latency, host_route(node_of(gpu), cpu));
+  append(connection.fill, connection.latency, to_memory(gpu.host, numa));
+  append(connection.path, connection.latency, from_memory(gpu.host, numa));
+  if (socket) {  // the kernel copies from NCCL's host buffer to its own
+    append(connection.path, connection.latency, to_memory(gpu.host, numa));
+    append(connection.path, connection.latency, from_memory(gpu.host, numa));
+  }
+  append(connection.path, connection.latency, host_route(cpu, nic));
+}
+
+/// The same on the receiving side, where there is no PXN.
+void Wiring::append_receiver(Connection& connection, RankId rank, const NetPort& port) {
+  const Gpu gpu = gpu_of(rank);
+  const topologies::NodeId nic = built_.nics[gpu.host][port.nic];
+  const bool socket = options_.network == Network::kSocket;
+  if (!socket && port.gdr_receive) {
+    append(connection.path, connection.latency, host_route(nic, node_of(gpu)));
+    return;
+  }
+  const auto numa = static_cast<std::size_t>(built_.gpu_numa[gpu.host][gpu.local]);
+  const topologies::NodeId cpu = built_.cpus[gpu.host][numa];
+  append(connection.path, connection.latency, host_route(nic, cpu));
+  if (socket) {
+    append(connection.path, connection.latency, to_memory(gpu.host, numa));
+    append(connection.path, connection.latency, from_memory(gpu.host, numa));
+  }
+  append(connection.path, connection.latency, to_memory(gpu.host, numa));
+  append(connection.drain, connection.latency, from_memory(gpu.host, numa));
+  append(connection.drain, connection.latency, host_route(cpu, node_of(gpu)));
 }
 
 Wiring::FabricPath Wiring::host_route(topologies::NodeId from, topologies::NodeId to) const {
@@ -161,49 +245,55 @@ Wiring::FabricPath Wiring::host_route(topologies::NodeId from, topologies::NodeI
   return *path;
 }
 
-Wiring::FabricPath Wiring::through_memory(topologies::NodeId from, topologies::NodeId to,
-                                          Staging staging) const {
-  const topologies::NodeId cpu = built_.cpus[staging.host][staging.numa];
-  const topologies::NodeId memory = built_.memories[staging.host][staging.numa];
-  FabricPath path = host_route(from, cpu);
-  for (std::int32_t buffer = 0; buffer < staging.buffers; ++buffer) {
-    path.push_back(*built_.fabric.find_link(cpu, memory));
-    path.push_back(*built_.fabric.find_link(memory, cpu));
+Wiring::FabricPath Wiring::to_memory(std::size_t host, std::size_t numa) const {
+  return {*built_.fabric.find_link(built_.cpus[host][numa], built_.memories[host][numa])};
+}
+
+Wiring::FabricPath Wiring::from_memory(std::size_t host, std::size_t numa) const {
+  return {*built_.fabric.find_link(built_.memories[host][numa], built_.cpus[host][numa])};
+}
+
+const topologies::Wire* Wiring::cable(const NetPort& port, std::size_t host) const {
+  const auto& ports = built_.wires[host][port.nic];
+  return port.port < ports.size() && ports[port.port] ? &*ports[port.port] : nullptr;
+}
+
+const topologies::Wire& Wiring::wire_of(const NetPort& port, std::size_t host) const {
+  const topologies::Wire* wire = cable(port, host);
+  if (wire == nullptr) {
+    throw InputError(
+        fmt::format("'{}' of host {} is not cabled; list it in one of the 'networks' "
+                    "of 'cluster'",
+                    port.device, host + 1));
   }
-  const FabricPath rest = host_route(cpu, to);
-  path.insert(path.end(), rest.begin(), rest.end());
-  return path;
+  return *wire;
 }
 
 Wiring::FabricPath Wiring::network_path(const NetPort& from, std::size_t from_host,
                                         const NetPort& to, std::size_t to_host) const {
-  const auto& out = built_.wires[from_host][from.nic];
-  const auto& in = built_.wires[to_host][to.nic];
   const auto unreachable = [&](const char* why) {
     throw InputError(fmt::format("'{}' of host {} cannot reach '{}' of host {}: {}", from.device,
                                  from_host + 1, to.device, to_host + 1, why));
   };
-  const auto cabled = [](const auto& ports, std::size_t port) {
-    return port < ports.size() && ports[port].has_value();
-  };
-  if (!cabled(out, from.port) || !cabled(in, to.port)) {
+  const topologies::Wire* out = cable(from, from_host);
+  const topologies::Wire* in = cable(to, to_host);
+  if (out == nullptr || in == nullptr) {
     unreachable("not cabled; list them in one of the 'networks' of 'cluster'");
   }
-  FabricPath path{out[from.port]->out};
-  const auto between =
-      built_.fabric.route(out[from.port]->leaf, in[to.port]->leaf, topologies::network_only());
+  FabricPath path{out->out};
+  const auto between = built_.fabric.route(out->leaf, in->leaf, topologies::network_only());
   if (!between) {
     unreachable("they are on different networks");
   }
   path.insert(path.end(), between->begin(), between->end());
-  path.push_back(in[to.port]->in);
+  path.push_back(in->in);
   return path;
 }
 
-void Wiring::append(Connection& connection, const FabricPath& path) {
+void Wiring::append(std::vector<engine::LinkId>& leg, Duration& latency, const FabricPath& path) {
   for (const topologies::LinkId id : path) {
-    connection.path.push_back(engine_link(id));
-    connection.latency += built_.fabric.link(id).latency;
+    leg.push_back(engine_link(id));
+    latency += built_.fabric.link(id).latency;
   }
 }
 

@@ -9,7 +9,10 @@
 // protocol that runs over it (models/params). Sockets cross the memory twice at each end, NCCL's
 // buffer and the kernel's; the CPU time of that copy is in the rate of the thread that does it.
 //
-// Left out: NVLS multicast, acknowledgements. Source of the order and of the proxy
+// Nodes beyond the ranks are switches (Schedule::switches): the NVSwitch of a host, which reduces
+// and multiplies (NVLS), and the network's (SHARP), which every port reaches by its own cable.
+//
+// Left out: acknowledgements. Source of the order and of the proxy
 // threads: NCCL 2.18 to 2.30, src/transport.cc, src/transport/*.cc, src/proxy.cc.
 #pragma once
 #include <cstdint>
@@ -39,8 +42,14 @@ struct NetPort {
   std::optional<RankId> relay;  // PXN: the GPU next to the NIC, reached by NVLink
 };
 
+/// A switch that is a node of the schedule: the NVSwitch of a host or, without one, the network's.
+struct SwitchPlace {
+  std::optional<std::size_t> host;
+};
+
 struct WiringOptions {
   params::Protocol protocol = params::Protocol::kSimple;
+  bool tree = false;  // steps of a tree: their latencies differ
   Network network = Network::kNone;
   std::vector<std::vector<NetPort>> ports;  // [rank][channel]; empty on one host
   std::int64_t mtu = 1500;                  // of the interfaces used, for sockets and RoCE
@@ -49,6 +58,8 @@ struct WiringOptions {
   std::int32_t sockets_per_thread = 1;
   std::function<bool(RankId, RankId)> p2p;  // NCCL takes P2P inside a host; nothing: all pairs
   bool shm = true;                          // NCCL_SHM_DISABLE
+  std::vector<SwitchPlace> switches;        // node RankId(ranks + i) of the schedule
+  Ratio nvls_share{1, 1};  // of what NVLink carries otherwise, for reductions in the NVSwitch
 };
 
 /// Adds engine links when a connection first needs them. Keeps references: all arguments must
@@ -68,28 +79,29 @@ class Wiring {
     std::size_t host = 0;
     std::size_t local = 0;
   };
-  /// Host memory on the way: every buffer is written once and read once.
-  struct Staging {
-    std::size_t host = 0;
-    std::size_t numa = 0;
-    std::int32_t buffers = 1;
-  };
   using FabricPath = std::vector<topologies::LinkId>;
-  enum class Direction { kSend, kReceive };
 
   [[nodiscard]] Gpu gpu_of(RankId rank) const;
   [[nodiscard]] topologies::NodeId node_of(Gpu gpu) const;
+  [[nodiscard]] std::int32_t ranks() const;
   Connection connect_inside(RankId from, RankId to);
   Connection connect_hosts(RankId from, RankId to, ChannelId channel);
-  [[nodiscard]] FabricPath nic_route(RankId rank, const NetPort& port, Direction direction) const;
+  Connection connect_switch(RankId from, RankId to, ChannelId channel);
+  [[nodiscard]] topologies::NodeId nv_switch_of(std::size_t host) const;
   [[nodiscard]] FabricPath host_route(topologies::NodeId from, topologies::NodeId to) const;
-  [[nodiscard]] FabricPath through_memory(topologies::NodeId from, topologies::NodeId to,
-                                          Staging staging) const;
+  [[nodiscard]] FabricPath to_memory(std::size_t host, std::size_t numa) const;
+  [[nodiscard]] FabricPath from_memory(std::size_t host, std::size_t numa) const;
   [[nodiscard]] FabricPath network_path(const NetPort& from, std::size_t from_host,
                                         const NetPort& to, std::size_t to_host) const;
+  /// The cable of a port; null when there is none.
+  [[nodiscard]] const topologies::Wire* cable(const NetPort& port, std::size_t host) const;
+  [[nodiscard]] const topologies::Wire& wire_of(const NetPort& port, std::size_t host) const;
   [[nodiscard]] Connection start(const params::Transport& transport, const std::string& name) const;
-  void append(Connection& connection, const FabricPath& path);
-  void append_staged(Connection& connection, RankId rank, const NetPort& port, Direction direction);
+  [[nodiscard]] Connection start_network() const;
+  /// Appends the links of `path` to a leg and their latencies to `latency`.
+  void append(std::vector<engine::LinkId>& leg, Duration& latency, const FabricPath& path);
+  void append_sender(Connection& connection, RankId rank, const NetPort& port);
+  void append_receiver(Connection& connection, RankId rank, const NetPort& port);
   void append_proxy(Connection& connection, RankId rank);
   void limit_sockets(Connection& connection);
   engine::LinkId engine_link(topologies::LinkId link);

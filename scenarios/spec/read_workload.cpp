@@ -152,7 +152,9 @@ Workload read_workload(const YamlNode& node, Problems& problems) {
   MappingReader reader(node, "'workload'", problems);
   Workload workload;
   workload.where = node.where();
-  const std::string collective = reader.required_choice("collective", {"all_reduce"});
+  const std::string collective = reader.required_choice(
+      "collective", {"all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce",
+                     "alltoall", "sendrecv", "gather", "scatter"});
   if (const auto parsed = collectives::parse_collective(collective)) {
     workload.collective = *parsed;
   }

@@ -1,7 +1,7 @@
 // Real NCCL 2.28.9 on the four GPUs of one H200 node (tests/data/measured, measured for this
 // project on 2026-11-29) beside the prediction, point by point, with the algorithm that NCCL took.
 //
-// The node cut into two hosts is held to its bound. What the model does not reach yet is listed as
+// The node cut into two hosts is held to its bound. What the model does not reach is listed as
 // expected to fail with its figure: the test fails when such a class comes within its bound, so
 // that the list is shortened then, and when the figure gets worse.
 #include <algorithm>
@@ -219,31 +219,20 @@ TEST_P(ExpectedToFail, IsStillOutsideItsBound) {
   EXPECT_LE(*error, miss.figure * 1.1) << "worse than when it was recorded";
 }
 
-// Why: the rate of one channel is not limited by its threads; what a message costs a thread block
-// is one number; one proxy thread's cost does not depend on how many connections it serves.
-const char* const kLatency = "latencies inside a node are not fitted to H200 yet";
-const char* const kThreads = "the rate of a channel is not limited by its threads yet";
+// Why. Two GPUs: real channels start in step and drift apart in the course of a GiB, ours sooner.
+// The small ones: single runs differ by so much (4 KiB by Ring/LL on four GPUs took 9.8 us by
+// default and 12.2 us when forced).
+const char* const kDrift = "channels drift apart too soon";
+const char* const kRepeat = "one launch time for all runs";
 const char* const kProxy = "the cost of a proxy thread is one number yet";
 
 INSTANTIATE_TEST_SUITE_P(
     Node, ExpectedToFail,
-    ::testing::Values(Miss{"DefaultOn4Large", "default_4", true, 0.06, 0.158, kThreads},
-                      Miss{"DefaultOn4Small", "default_4", false, 0.15, 0.280, kLatency},
-                      Miss{"DefaultOn2Large", "default_2", true, 0.06, 0.369, kThreads},
-                      Miss{"RingSimpleLarge", "Ring_Simple", true, 0.06, 0.255, kThreads},
-                      Miss{"RingLlSmall", "Ring_LL_4", false, 0.15, 0.180, kLatency},
-                      Miss{"RingLl128Large", "Ring_LL128", true, 0.06, 0.107, kThreads},
-                      Miss{"RingLl128Small", "Ring_LL128", false, 0.15, 0.267, kLatency},
-                      Miss{"TreeSimpleLarge", "Tree_Simple", true, 0.06, 0.220, kThreads},
-                      Miss{"TreeSimpleSmall", "Tree_Simple", false, 0.15, 0.227, kLatency},
-                      Miss{"TreeLlLarge", "Tree_LL_4", true, 0.06, 0.240, kThreads},
-                      Miss{"TreeLlSmall", "Tree_LL_4", false, 0.15, 0.393, kLatency},
-                      Miss{"TreeLl128Large", "Tree_LL128", true, 0.06, 0.182, kThreads},
-                      Miss{"TreeLl128Small", "Tree_LL128", false, 0.15, 0.455, kLatency},
-                      Miss{"FewerChannelsLarge", "ch", true, 0.06, 0.149, kThreads},
-                      Miss{"SharedMemoryLarge", "nop2p", true, 0.06, 0.208, kThreads},
-                      Miss{"SharedMemorySmall", "nop2p", false, 0.15, 0.270, kLatency},
-                      Miss{"HalvesNotShaped", "hosts_raw", true, 0.10, 0.177, kProxy}),
+    ::testing::Values(Miss{"DefaultOn2Large", "default_2", true, 0.06, 0.082, kDrift},
+                      Miss{"TreeLl128Large", "Tree_LL128", true, 0.06, 0.085, kDrift},
+                      Miss{"DefaultOn4Small", "default_4", false, 0.15, 0.157, kRepeat},
+                      Miss{"SharedMemorySmall", "nop2p", false, 0.15, 0.160, kRepeat},
+                      Miss{"HalvesNotShaped", "hosts_raw", true, 0.10, 0.179, kProxy}),
     [](const auto& info) { return info.param.name; });
 
 // Without P2P and shared memory NCCL sends over the network inside the host, and counts each GPU as
@@ -271,10 +260,22 @@ TEST_P(HoldsNow, MedianWithinItsBound) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Node, HoldsNow,
-                         ::testing::Values(Held{"DefaultOn2Small", "default_2", false, 0.15},
+                         ::testing::Values(Held{"DefaultOn4Large", "default_4", true, 0.06},
+                                           Held{"DefaultOn2Small", "default_2", false, 0.15},
+                                           Held{"RingSimpleLarge", "Ring_Simple", true, 0.06},
+                                           Held{"RingSimpleSmall", "Ring_Simple", false, 0.15},
                                            Held{"RingLlLarge", "Ring_LL_4", true, 0.06},
+                                           Held{"RingLlSmall", "Ring_LL_4", false, 0.15},
+                                           Held{"RingLl128Small", "Ring_LL128", false, 0.15},
+                                           Held{"TreeSimpleLarge", "Tree_Simple", true, 0.06},
+                                           Held{"TreeSimpleSmall", "Tree_Simple", false, 0.15},
+                                           Held{"RingLl128Large", "Ring_LL128", true, 0.06},
+                                           Held{"TreeLlLarge", "Tree_LL_4", true, 0.06},
+                                           Held{"TreeLlSmall", "Tree_LL_4", false, 0.15},
+                                           Held{"TreeLl128Small", "Tree_LL128", false, 0.15},
+                                           Held{"FewerChannelsLarge", "ch", true, 0.06},
                                            Held{"FewerChannelsSmall", "ch", false, 0.15},
-                                           Held{"RingSimpleSmall", "Ring_Simple", false, 0.15}),
+                                           Held{"SharedMemoryLarge", "nop2p", true, 0.06}),
                          [](const auto& info) { return info.param.name; });
 
 // Channels, rings and trees per channel as NCCL logged them.

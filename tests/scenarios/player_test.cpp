@@ -53,7 +53,8 @@ struct Bench {
   Duration latency;
   Duration per_message;
   std::int32_t slots = 8;
-  std::int32_t staged_copies = 0;
+  bool carried = true;  // by a path of its own, else the sender's threads write
+  std::optional<LaneSpeed> speed;
   Bandwidth rate = kRate;
 
   Playback play(const Schedule& schedule) {
@@ -66,13 +67,13 @@ struct Bench {
       }
       transport::Connection connection;
       connection.name = "test";
-      connection.path = {entry->second};
+      (carried ? connection.path : connection.fill) = {entry->second};
+      connection.carried = carried;
       connection.latency = latency;
       connection.per_message = per_message;
-      connection.staged_copies = staged_copies;
-      connection.staging = kRate * 2;
       return connection;
     };
+    options.speed = [this](const Lane&) { return speed; };
     Fingerprint fingerprint;
     return scenarios::play(*engine, schedule, options, fingerprint);
   }
@@ -97,14 +98,70 @@ TEST(Player, PerMessageCostSeparatesMessages) {
   EXPECT_EQ(played.time, Duration::nanoseconds(2050));
 }
 
-TEST(Player, StagedMessagesAreStoredAndForwarded) {
-  // Two copies at 2 GB/s: 2 x 500 ns before a message of 1000 bytes moves; the second message's
-  // hide.
+TEST(Player, AThreadBlockWritesAndReadsAtItsOwnRate) {
+  // 1000 bytes read and written at 2 GB/s: 1000 ns, longer than the link of 4 GB/s needs; 300 ns
+  // on the way; the receiver reads and writes them too.
   Bench bench;
-  bench.staged_copies = 2;
-  const Playback played = bench.play(
-      schedule_of({{send(1, 1000), send(1, 1000)}, {receive(0, 1000), receive(0, 1000)}}));
-  EXPECT_EQ(played.time, Duration::nanoseconds(3000));
+  bench.carried = false;
+  bench.rate = kRate * 4;
+  bench.latency = Duration::nanoseconds(300);
+  bench.speed = LaneSpeed{kRate * 2, Duration()};
+  EXPECT_EQ(bench.play(schedule_of({{send(1, 1000)}, {receive(0, 1000)}})).time,
+            Duration::nanoseconds(2300));
+}
+
+TEST(Player, AThreadBlockWaitsForALinkThatIsSlower) {
+  // The link gives 1 GB/s, the threads could do 10: the second message is written after the first,
+  // 2000 ns, and arrives 300 ns later; the receiver takes 200 ns for each.
+  Bench bench;
+  bench.carried = false;
+  bench.latency = Duration::nanoseconds(300);
+  bench.speed = LaneSpeed{kRate * 10, Duration()};
+  EXPECT_EQ(
+      bench
+          .play(schedule_of({{send(1, 1000), send(1, 1000)}, {receive(0, 1000), receive(0, 1000)}}))
+          .time,
+      Duration::nanoseconds(2500));
+}
+
+TEST(Player, WhatAProxyCarriesLeavesTheThreadsFree) {
+  // 200 ns a message for the threads to fill the buffer; then 300 + 1000 on the path, and 1000 for
+  // the second, whose latency hides; 200 ns for the receiver.
+  Bench bench;
+  bench.latency = Duration::nanoseconds(300);
+  bench.speed = LaneSpeed{kRate * 10, Duration()};
+  EXPECT_EQ(
+      bench
+          .play(schedule_of({{send(1, 1000), send(1, 1000)}, {receive(0, 1000), receive(0, 1000)}}))
+          .time,
+      Duration::nanoseconds(200 + 300 + 1000 + 1000 + 200));
+}
+
+TEST(Player, EachPrimitivePaysItsSynchronisation) {
+  Bench bench;
+  bench.carried = false;
+  bench.rate = kRate * 4;
+  bench.speed = LaneSpeed{kRate * 2, Duration::nanoseconds(70)};
+  EXPECT_EQ(bench.play(schedule_of({{send(1, 1000)}, {receive(0, 1000)}})).time,
+            Duration::nanoseconds(2 * (70 + 1000)));
+}
+
+TEST(Player, ARingIsAsFastAsItsPrimitives) {
+  // n = 2, one chunk of 1024 bytes a rank, stream 1 GB/s, links faster: send 2 x 1024 bytes,
+  // recvReduceCopySend 4 x 1024, recv 2 x 1024: 8192 ns.
+  collectives::Shape shape;
+  shape.ranks = 2;
+  shape.rings = {{RankId(0), RankId(1)}};
+  collectives::Options options;
+  options.bytes = Bytes(2048);
+  options.element = Bytes(1);
+  options.chunk = Bytes(1024);
+  Bench bench;
+  bench.carried = false;
+  bench.rate = kRate * 10;
+  bench.speed = LaneSpeed{kRate, Duration()};
+  EXPECT_EQ(bench.play(collectives::ring_all_reduce(shape, options)).time,
+            Duration::nanoseconds(8 * 1024));
 }
 
 TEST(Player, ASenderWaitsForASlot) {

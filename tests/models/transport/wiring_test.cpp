@@ -62,9 +62,11 @@ TEST_F(OnTheCase, NvLinkInsideAHost) {
   Wiring wiring = wire({});
   const Connection connection = wiring.connect(RankId(0), RankId(2), ChannelId(0));
   EXPECT_EQ(connection.transport, "nvlink");
-  ASSERT_EQ(connection.path.size(), 1U);
-  // Four NVLink 3 of 25 GB/s, payload share 0.876.
-  EXPECT_NEAR(narrowest(connection).as_gigabytes_per_second(), 87.6, 1e-6);
+  ASSERT_EQ(connection.fill.size(), 1U);
+  EXPECT_TRUE(connection.path.empty());
+  EXPECT_FALSE(connection.carried);
+  // Four NVLink 3 of 25 GB/s, payload share 0.82.
+  EXPECT_NEAR(engine_->capacity(connection.fill.front()).as_gigabytes_per_second(), 82, 1e-6);
 }
 
 TEST_F(OnTheCase, SocketsOverEth0) {
@@ -111,11 +113,14 @@ TEST_F(OnTheCase, GpuDirectLeavesOutHostMemory) {
   options.ports[0][0].gdr_send = true;
   options.ports[4][0].gdr_receive = true;
   const Connection direct = wire(options).connect(RankId(0), RankId(4), ChannelId(0));
-  EXPECT_LT(direct.path.size(), staged.path.size());
-  EXPECT_EQ(staged.staged_copies, 2);
-  EXPECT_EQ(direct.staged_copies, 0);
+  // The threads write to host memory (two links of PCIe, one of memory), the other side's read.
+  EXPECT_EQ(staged.fill.size(), 3U);
+  EXPECT_EQ(staged.drain.size(), 3U);
+  EXPECT_TRUE(direct.fill.empty());
+  EXPECT_TRUE(direct.drain.empty());
+  EXPECT_TRUE(direct.carried);
   // The way back uses the other direction of each.
-  EXPECT_EQ(wire(options).connect(RankId(4), RankId(0), ChannelId(0)).staged_copies, 2);
+  EXPECT_EQ(wire(options).connect(RankId(4), RankId(0), ChannelId(0)).fill.size(), 3U);
 }
 
 TEST_F(OnTheCase, PxnGoesByTheGpuNextToTheNic) {
@@ -124,30 +129,44 @@ TEST_F(OnTheCase, PxnGoesByTheGpuNextToTheNic) {
   for (std::vector<NetPort>& channels : options.ports) {
     channels[0].gdr_send = channels[0].gdr_receive = true;
   }
-  const auto names = [&](const Connection& connection) {
+  const auto names = [&](const std::vector<engine::LinkId>& links) {
     std::vector<std::string> path;
-    for (const engine::LinkId link : connection.path) {
+    for (const engine::LinkId link : links) {
       path.push_back(engine_->name(link));
     }
     return path;
   };
-  const std::vector<std::string> near =
-      names(wire(options).connect(RankId(0), RankId(4), ChannelId(0)));
-  const std::vector<std::string> far =
-      names(wire(options).connect(RankId(2), RankId(4), ChannelId(0)));
+  const Connection near = wire(options).connect(RankId(0), RankId(4), ChannelId(0));
+  const Connection far = wire(options).connect(RankId(2), RankId(4), ChannelId(0));
   options.ports[2][0].relay = RankId(0);
-  const std::vector<std::string> relayed =
-      names(wire(options).connect(RankId(2), RankId(4), ChannelId(0)));
-  ASSERT_EQ(relayed.size(), near.size() + 1);
-  EXPECT_EQ(relayed.front(), "node0/gpu2->node0/gpu0");
-  EXPECT_EQ(std::vector<std::string>(relayed.begin() + 1, relayed.end()), near);
-  EXPECT_NE(far, relayed);
-  // Receiving: the same way round.
+  const Connection relayed = wire(options).connect(RankId(2), RankId(4), ChannelId(0));
+  EXPECT_TRUE(near.fill.empty());
+  EXPECT_EQ(names(relayed.fill), std::vector<std::string>{"node0/gpu2->node0/gpu0"});
+  EXPECT_EQ(names(relayed.path), names(near.path));
+  EXPECT_NE(names(far.path), names(relayed.path));
+  // Receiving there is no relay: the NIC writes into the GPU's memory, whichever it is.
   options.ports[6][0].relay = RankId(4);
-  const std::vector<std::string> both =
-      names(wire(options).connect(RankId(2), RankId(6), ChannelId(0)));
-  EXPECT_EQ(both.size(), near.size() + 2);
-  EXPECT_EQ(both.back(), "node1/gpu0->node1/gpu2");
+  const Connection both = wire(options).connect(RankId(2), RankId(6), ChannelId(0));
+  EXPECT_EQ(names(both.fill), names(relayed.fill));
+  EXPECT_TRUE(both.drain.empty());
+  EXPECT_TRUE(names(both.path).back().ends_with("->node1/gpu2"));
+}
+
+TEST_F(OnTheCase, TheNetworksSwitchIsReachedByTheCableOfThePort) {
+  WiringOptions options = over(Network::kInfiniBand, 1, "mlx5_0");
+  for (std::vector<NetPort>& channels : options.ports) {
+    channels[0].gdr_send = channels[0].gdr_receive = true;
+  }
+  const Connection direct = wire(options).connect(RankId(0), RankId(4), ChannelId(0));
+  options.switches = {{}};
+  Wiring wiring = wire(options);
+  const Connection up = wiring.connect(RankId(0), RankId(8), ChannelId(0));
+  const Connection down = wiring.connect(RankId(8), RankId(4), ChannelId(0));
+  EXPECT_EQ(up.name, "rank 0 -> the network over mlx5_0");
+  EXPECT_EQ(down.name, "the network over mlx5_0 -> rank 4");
+  EXPECT_TRUE(up.carried && down.carried);
+  // Both halves together are the way between the two ranks: one leaf switch.
+  EXPECT_EQ(up.path.size() + down.path.size(), direct.path.size());
 }
 
 TEST_F(OnTheCase, WithoutP2PThroughSharedMemory) {

@@ -1,0 +1,256 @@
+// Cuts a collective for one algorithm and protocol. See cut.h.
+#include "scenarios/cut.h"
+
+#include <algorithm>
+
+#include "models/nccl/chunking.h"
+#include "sim/core/check.h"
+
+namespace busbw::scenarios {
+namespace {
+
+using collectives::Algorithm;
+using collectives::Collective;
+using params::Protocol;
+
+constexpr std::int64_t kKib = 1024;
+constexpr std::int32_t kPieces = 4;  // of a slot of LL and LL128
+constexpr std::int64_t kLeastPiece = 256;
+constexpr std::int32_t kThreads = 640;  // of the algorithms that always take all
+
+nccl::Function function_of(Collective collective) {
+  switch (collective) {
+    case Collective::kBroadcast:
+      return nccl::Function::kBroadcast;
+    case Collective::kReduce:
+      return nccl::Function::kReduce;
+    case Collective::kAllGather:
+      return nccl::Function::kAllGather;
+    case Collective::kReduceScatter:
+      return nccl::Function::kReduceScatter;
+    default:
+      return nccl::Function::kAllReduce;
+  }
+}
+
+/// Halves `chunk` to the floor of the first row, then the next, as long as fewer than its number of
+/// bytes per (channel x head x chunk) are there.
+struct Shrink {
+  std::int64_t least = 0;
+  std::int64_t floor = 0;
+};
+std::int64_t shrunk(std::int64_t chunk, std::int64_t bytes, std::int64_t at_once,
+                    std::initializer_list<Shrink> rows) {
+  for (const Shrink& row : rows) {
+    while (chunk > row.floor && bytes < row.least * at_once * chunk) {
+      chunk /= 2;
+    }
+  }
+  return chunk;
+}
+
+std::int64_t floor_log2(std::int64_t value) {
+  std::int64_t log = 0;
+  while (value > 1) {
+    value /= 2;
+    ++log;
+  }
+  return log;
+}
+
+class Cutter {
+ public:
+  Cutter(const Plan& plan, const Variant& variant, Candidate candidate, Bytes bytes)
+      : plan_(plan), workload_(variant.workload), candidate_(candidate) {
+    cut_.options.bytes = bytes;
+    cut_.options.element = workload_.element;
+    cut_.options.root = RankId(0);
+    version_ = variant.version;
+  }
+
+  Cut cut() {
+    switch (candidate_.algorithm) {
+      case Algorithm::kRing:
+      case Algorithm::kTree:
+      case Algorithm::kHierarchical:
+        rings_or_trees();
+        break;
+      case Algorithm::kNvls:
+      case Algorithm::kNvlsTree:
+        nvls();
+        break;
+      case Algorithm::kCollNetDirect:
+      case Algorithm::kCollNetChain:
+        collnet();
+        break;
+      case Algorithm::kPat:
+        pat();
+        break;
+      case Algorithm::kDirect:
+        point_to_point();
+        break;
+    }
+    return std::move(cut_);
+  }
+
+ private:
+  [[nodiscard]] std::int64_t bytes() const { return cut_.options.bytes.count(); }
+  [[nodiscard]] std::int64_t slot() const {
+    return plan_.comm.buffer_bytes[static_cast<std::size_t>(Protocol::kSimple)] / nccl::kSteps;
+  }
+
+  void rings_or_trees() {
+    const bool tree = candidate_.algorithm == Algorithm::kTree;
+    nccl::Call call;
+    call.version = version_;
+    call.function = function_of(workload_.collective);
+    call.algorithm = tree ? nccl::Algorithm::kTree : nccl::Algorithm::kRing;
+    // Both enumerations list LL, LL128, Simple.
+    call.protocol = static_cast<nccl::Protocol>(candidate_.protocol);
+    call.bytes = cut_.options.bytes;
+    call.element = workload_.element;
+    call.channels = plan_.switches.rank_views ? plan_.comm.channels : plan_.comm.coll_channels;
+    call.ranks = plan_.shape.ranks;
+    call.nodes = plan_.hosts;
+    call.most_threads = plan_.tuning.most_threads[static_cast<std::size_t>(
+        tree ? nccl::graph::Algorithm::kTree : nccl::graph::Algorithm::kRing)]
+                                                 [static_cast<std::size_t>(candidate_.protocol)];
+    call.buffer = Bytes(plan_.comm.buffer_bytes[static_cast<std::size_t>(Protocol::kSimple)]);
+    const std::vector<nccl::ChannelWork> works = nccl::channel_works(call);
+    cut_.threads = nccl::threads_of(call).threads;
+    cut_.channels = static_cast<std::int32_t>(works.size());
+    for (const nccl::ChannelWork& work : works) {
+      cut_.options.channel_bytes.push_back(work.bytes);
+    }
+    const bool sliced = works.front().slice < works.front().chunk;
+    // Ring/Simple cuts a chunk of four slots into two messages of two slots each. Hierarchical has
+    // no slices: its chunk is such a message.
+    const bool ours = candidate_.algorithm == Algorithm::kHierarchical;
+    cut_.options.chunk = ours ? works.front().slice : works.front().chunk;
+    cut_.options.slices = sliced && !ours ? 2 : 1;
+    cut_.slots = nccl::kSteps / (sliced ? 2 : 1);
+    cut_.options.slots = cut_.slots;
+    stream_lines();
+  }
+
+  /// LL and LL128 carry a flag in every line of 16 or 128 bytes: a receiver works on the first
+  /// lines while the last are being written. Messages of a quarter stand for that.
+  void stream_lines() {
+    if (candidate_.protocol == Protocol::kSimple) {
+      return;
+    }
+    if (candidate_.algorithm == Algorithm::kRing) {
+      cut_.options.slices = kPieces;
+    } else {
+      const std::int64_t message =
+          std::min(cut_.options.chunk, cut_.options.channel_bytes.front()).count();
+      cut_.options.chunk = Bytes(std::max(message / kPieces / 16 * 16, kLeastPiece));
+    }
+    cut_.pieces = kPieces;
+    cut_.slots *= kPieces;
+    cut_.options.slots = cut_.slots;
+  }
+
+  void nvls() {
+    const bool tree = candidate_.algorithm == Algorithm::kNvlsTree;
+    const std::int64_t heads = plan_.shape.heads.empty()
+                                   ? plan_.shape.ranks / std::max(1, plan_.hosts)
+                                   : static_cast<std::int64_t>(plan_.shape.heads.front().size());
+    set_channels(plan_.comm.nvls_channels);
+    const std::int64_t at_once = heads * cut_.channels;
+    std::int64_t chunk = slot();
+    if (tree) {
+      chunk = shrunk(chunk, bytes(), at_once,
+                     {{32, 256 * kKib}, {16, 128 * kKib}, {4, 64 * kKib}, {1, 32 * kKib}});
+    } else {
+      chunk = std::min(chunk, (plan_.hosts > 1 ? 32 : 128) * kKib);
+      chunk = shrunk(chunk, bytes(), at_once, {{64, 64 * kKib}, {8, 32 * kKib}, {2, 16 * kKib}});
+    }
+    cut_.options.chunk = Bytes(chunk);
+    cut_.threads = kThreads;
+  }
+
+  void collnet() {
+    set_channels(plan_.comm.collnet_channels);
+    const bool direct = candidate_.algorithm == Algorithm::kCollNetDirect;
+    const std::int64_t heads = direct ? std::max(1, plan_.comm.collnet_heads) : 1;
+    const std::int64_t depth = 1 + floor_log2(plan_.hosts);
+    cut_.options.chunk =
+        Bytes(shrunk(slot(), bytes(), heads * cut_.channels,
+                     {{depth * 64, 128 * kKib}, {depth * 8, 64 * kKib}, {depth * 8, 32 * kKib}}));
+    cut_.threads = kThreads;
+  }
+
+  void pat() {
+    set_channels(plan_.comm.channels);
+    const std::int64_t depth = floor_log2(plan_.shape.ranks);
+    cut_.options.chunk = Bytes(shrunk(slot(), bytes(), cut_.channels, {{depth * 2, 64 * kKib}}));
+    cut_.threads = kThreads;
+  }
+
+  void point_to_point() {
+    const std::int64_t to_a_peer =
+        collectives::cut_bytes(workload_.collective, cut_.options.bytes, plan_.shape.ranks).count();
+    const std::int32_t channels = std::max(1, plan_.comm.p2p_channels);
+    std::int32_t most = std::max(1, plan_.comm.p2p_channels_per_peer);
+    std::int32_t least = most;
+    while (least > 1 && static_cast<std::int64_t>(least) * plan_.shape.ranks > channels) {
+      least /= 2;
+    }
+    while (most > 1 && static_cast<std::int64_t>(most) * plan_.shape.ranks > 4L * channels) {
+      most /= 2;
+    }
+    const std::int64_t part = 64 * kKib;  // what a channel more is worth
+    while (most > least && to_a_peer < most * part) {
+      most /= 2;
+    }
+    set_channels(channels);
+    cut_.options.channels_per_peer = std::min(most, channels);
+    cut_.options.chunk = Bytes(plan_.comm.p2p_chunk_bytes);
+    cut_.threads = kThreads;
+  }
+
+  void set_channels(std::int32_t channels) {
+    cut_.channels = std::max(1, channels);
+    cut_.options.channels = cut_.channels;
+    cut_.slots = nccl::kSteps;
+    cut_.options.slots = cut_.slots;
+  }
+
+  const Plan& plan_;
+  const Workload& workload_;
+  Candidate candidate_;
+  nccl::Version version_;
+  Cut cut_;
+};
+
+}  // namespace
+
+Cut cut_of(const Plan& plan, const Variant& variant, Candidate candidate, Bytes bytes) {
+  return Cutter(plan, variant, candidate, bytes).cut();
+}
+
+Ratio lane_share(Algorithm algorithm, Protocol protocol, const collectives::Lane& lane,
+                 std::int32_t lanes) {
+  if (algorithm == Algorithm::kTree) {
+    const bool simple = protocol == Protocol::kSimple;
+    if (lane.role == "reduce") {
+      return simple ? Ratio{3, 4} : Ratio{7, 10};
+    }
+    if (lane.role == "broadcast") {
+      return simple                              ? Ratio{5, 8}
+             : protocol == Protocol::kLowLatency ? Ratio{17, 50}
+                                                 : Ratio{3, 10};
+    }
+    return {1, 1};
+  }
+  if (algorithm == Algorithm::kNvls || algorithm == Algorithm::kNvlsTree) {
+    return {9, 20};
+  }
+  if (algorithm == Algorithm::kHierarchical) {
+    return {1, 1};
+  }
+  return {1, std::max(1, lanes)};
+}
+
+}  // namespace busbw::scenarios

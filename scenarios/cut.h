@@ -1,0 +1,32 @@
+// How a collective is cut: channels, chunks, messages in flight and threads of one candidate.
+//
+// Ring and Tree: models/nccl/chunking. The others here. Source: NCCL 2.18 to 2.30, src/enqueue.cc
+// (calcCollChunking, addP2pToPlan; computeColl before 2.22), src/include/device.h.
+#pragma once
+#include <cstdint>
+
+#include "models/collectives/generate.h"
+#include "scenarios/plan.h"
+
+namespace busbw::scenarios {
+
+/// How the collective is cut with this candidate: generator options, channels in use, messages of a
+/// connection that may be ahead of the receiver, and threads of a channel's block.
+struct Cut {
+  collectives::Options options;
+  std::int32_t channels = 1;
+  std::int32_t slots = 8;
+  std::int32_t threads = 0;
+  std::int32_t pieces = 1;  // that stand for the lines of a message of LL or LL128
+};
+
+/// `bytes` is S of nccl-tests, as rounded_bytes() makes it.
+Cut cut_of(const Plan& plan, const Variant& variant, Candidate candidate, Bytes bytes);
+
+/// Share of its block's threads with which a lane works: a tree's block splits them between its two
+/// directions (reduce 5/8 or 7/10, broadcast the rest), a block with several lanes otherwise
+/// evenly. `lanes`: of this rank and channel. Source: NCCL src/device/all_reduce.h (runTreeSplit).
+Ratio lane_share(collectives::Algorithm algorithm, params::Protocol protocol,
+                 const collectives::Lane& lane, std::int32_t lanes);
+
+}  // namespace busbw::scenarios
