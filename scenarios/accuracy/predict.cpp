@@ -101,8 +101,6 @@ void Predictor::make_ready(Known& known) const {
     const Job job = decide(variant, context_.catalog);
     if (job.selection.outcome != nccl::Outcome::kRuns) {
       built.reason = "NCCL does not run there: " + job.selection.error.value_or("");
-    } else if (!is_played(variant.workload.collective)) {
-      built.reason = collectives::to_string(variant.workload.collective) + " is not predicted yet";
     } else if (job.graph->comm.ranks > kMostRanks) {
       built.reason = fmt::format("{} ranks: more than {} are not played message by message",
                                  job.graph->comm.ranks, kMostRanks);
