@@ -29,6 +29,9 @@ struct Context {
 /// no NIC, NICs of different networks, an external plugin).
 Result simulate(const Scenario& scenario, const Context& context, const SimulateOptions& options);
 
+/// Sets algbw and busbw from the size and the chosen run's time.
+void set_rates(SizeResult& result, std::int32_t ranks);
+
 /// The part of simulate() for one variant that NCCL runs: all sizes, each with NCCL's choice and,
 /// for comparison, the best of the other algorithm.
 std::vector<SizeResult> simulate_sizes(const Variant& variant, const Plan& plan,

@@ -5,8 +5,8 @@
 
 namespace busbw::scenarios {
 
-/// Whether simulate_sizes() plays the schedules of that collective.
-bool is_played(collectives::Collective collective);
+/// Larger sizes are in a steady state: they take as much more as the second half of this size.
+constexpr Bytes kLargestPlayed = Bytes::gib(2);
 
 /// Plays the candidate that NCCL chooses for `bytes`, without the ones beside it, which saves half
 /// of the time; `passed_over` says what NCCL takes when that is not played. Elements of one byte

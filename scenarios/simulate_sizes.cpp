@@ -189,14 +189,6 @@ Run play_candidate(const Stage& stage, Candidate candidate, Bytes bytes, Fingerp
   return run;
 }
 
-void set_rates(SizeResult& result, std::int32_t ranks) {
-  const double seconds = result.chosen.time.as_seconds();
-  const Ratio factor = collectives::busbw_factor(result.collective, ranks);
-  result.algbw_GBps = static_cast<double>(result.bytes.count()) / seconds / 1e9;
-  result.busbw_GBps = result.algbw_GBps * static_cast<double>(factor.numerator) /
-                      static_cast<double>(factor.denominator);
-}
-
 SizeResult simulate_size(const Stage& stage, Bytes bytes, Fingerprint& fingerprint) {
   SizeResult result;
   result.collective = stage.variant.workload.collective;
@@ -213,6 +205,14 @@ SizeResult simulate_size(const Stage& stage, Bytes bytes, Fingerprint& fingerpri
 }
 
 }  // namespace
+
+void set_rates(SizeResult& result, std::int32_t ranks) {
+  const double seconds = result.chosen.time.as_seconds();
+  const Ratio factor = collectives::busbw_factor(result.collective, ranks);
+  result.algbw_GBps = static_cast<double>(result.bytes.count()) / seconds / 1e9;
+  result.busbw_GBps = result.algbw_GBps * static_cast<double>(factor.numerator) /
+                      static_cast<double>(factor.denominator);
+}
 
 std::vector<SizeResult> simulate_sizes(const Variant& variant, const Plan& plan,
                                        const Context& context, engine::Kind engine,
