@@ -123,6 +123,21 @@ Table records_table(const Report& report) {
   return table;
 }
 
+Table files_table(const Report& report) {
+  Table table;
+  table.titles = {"file", "records"};
+  add_band_titles(table);
+  table.titles.insert(table.titles.end(), {">= 4 MiB", "< 4 MiB"});
+  for (const auto& file : report.files) {
+    std::vector<std::string> row = {file.file, std::to_string(file.records)};
+    add_bands(file.figures, row);
+    row.push_back(figures_text(file.from_4_mib));
+    row.push_back(figures_text(file.below_4_mib));
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
 Table classes_table(const Report& report) {
   Table table;
   table.titles = {"machine", "collective", "nodes", "records"};
@@ -137,11 +152,6 @@ Table classes_table(const Report& report) {
   add_bands(report.overall, all);
   table.rows.push_back(std::move(all));
   return table;
-}
-
-std::string limits_line(const Report& report) {
-  return fmt::format("All from 4 MiB on: {}; below: {}", figures_text(report.from_4_mib),
-                     figures_text(report.below_4_mib));
 }
 
 std::string verdict(const GroupResult& group, const MemberRatio& ratio) {
@@ -265,6 +275,16 @@ std::string counts_line(const Report& report) {
 constexpr const char* kCells =
     "Cells: median / 90th percentile of |predicted / measured - 1| of bus bandwidth (sizes).";
 
+constexpr const char* kPageHead =
+    "# Accuracy\n\n"
+    "Written by `busbw accuracy RECORDS.json ... --fold-by site --markdown FILE --plots FOLDER`; "
+    "not "
+    "edited by hand. How records are read and systems built: "
+    "[measurement records](formats/measurement-records.md).\n\n"
+    "In sample: parameters were chosen with these records at hand. The folds leave out whole "
+    "sites; "
+    "their own figures stand beside.\n\n";
+
 std::string section(const std::string& title, const std::string& body, bool colour) {
   return body.empty() ? "" : "\n" + bold(title, colour) + "\n" + body;
 }
@@ -276,9 +296,8 @@ std::string accuracy_text(const Report& report, const AccuracyTextOptions& optio
   if (!options.brief) {
     text += section("Records", plain(records_table(report), options.colour), options.colour);
   }
-  text +=
-      section("Classes", plain(classes_table(report), options.colour) + limits_line(report) + "\n",
-              options.colour);
+  text += section("Classes", plain(classes_table(report), options.colour), options.colour);
+  text += section("Files", plain(files_table(report), options.colour), options.colour);
   if (!report.groups.empty()) {
     text +=
         section("Groups", plain(groups_table(report), options.colour) + groups_line(report) + "\n",
@@ -306,9 +325,9 @@ std::string accuracy_text(const Report& report, const AccuracyTextOptions& optio
 }
 
 std::string accuracy_markdown(const Report& report, const std::vector<PageImage>& images) {
-  std::string text = "# Accuracy\n\nWritten by `busbw accuracy --markdown`; do not edit.\n\n";
-  text += counts_line(report) + "\n\n" + kCells + "\n\n## Classes\n\n";
-  text += markdown(classes_table(report)) + "\n" + limits_line(report) + ".\n";
+  std::string text = kPageHead;
+  text += counts_line(report) + "\n\n" + kCells + "\n\n## Files\n\n";
+  text += markdown(files_table(report)) + "\n## Classes\n\n" + markdown(classes_table(report));
   for (const PageImage& image : images) {
     text += fmt::format("\n![{}]({})\n", image.title, image.path);
   }

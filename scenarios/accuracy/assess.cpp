@@ -53,6 +53,7 @@ RecordResult head_of(const Record& record) {
   RecordResult result;
   result.id = record.id;
   result.source = record.source;
+  result.file = record.where.file.substr(record.where.file.rfind('/') + 1);
   result.site = site_of(record);
   result.kind = record.kind;
   result.collective = record.collective;
@@ -185,19 +186,47 @@ std::vector<FoldResult> folds_of_records(const std::vector<RecordResult>& record
   return results;
 }
 
-void set_limit_figures(Report& report) {
+/// Figures from 4 MiB on and below of the judged points of `file`; of all files when it is empty.
+std::pair<ErrorFigures, ErrorFigures> limit_figures(const std::vector<RecordResult>& records,
+                                                    const std::string& file) {
   constexpr Bytes kLimit = Bytes::mib(4);
   std::vector<double> above;
   std::vector<double> below;
-  for (const RecordResult& record : report.records) {
+  for (const RecordResult& record : records) {
+    if (!record.judged || (!file.empty() && record.file != file)) {
+      continue;
+    }
     for (const PointResult& point : record.points) {
-      if (record.judged && point.predicted_GBps && !point.noisy) {
+      if (point.predicted_GBps && !point.noisy) {
         (point.bytes >= kLimit ? above : below).push_back(std::abs(*point.error()));
       }
     }
   }
-  report.from_4_mib = accuracy::figures_of(above);
-  report.below_4_mib = accuracy::figures_of(below);
+  return {accuracy::figures_of(above), accuracy::figures_of(below)};
+}
+
+/// In order of the first record of each.
+std::vector<FileResult> files_of(const std::vector<RecordResult>& records) {
+  std::vector<FileResult> files;
+  std::map<std::string, Errors> errors;
+  std::map<std::string, std::size_t> judged;
+  for (const RecordResult& record : records) {
+    if (errors.find(record.file) == errors.end()) {
+      files.emplace_back();
+      files.back().file = record.file;
+    }
+    Errors& of_file = errors[record.file];
+    if (record.judged && record.modelled) {
+      ++judged[record.file];
+      add_points(record, of_file);
+    }
+  }
+  for (FileResult& file : files) {
+    file.records = judged[file.file];
+    file.figures = figures_of(errors.at(file.file));
+    std::tie(file.from_4_mib, file.below_4_mib) = limit_figures(records, file.file);
+  }
+  return files;
 }
 
 Counts count(const std::vector<RecordResult>& records) {
@@ -236,7 +265,8 @@ Report assess(const std::vector<Record>& records, const std::vector<Group>& grou
   }
   report.counts = count(report.records);
   report.overall = figures_of(all);
-  set_limit_figures(report);
+  std::tie(report.from_4_mib, report.below_4_mib) = limit_figures(report.records, "");
+  report.files = files_of(report.records);
   report.classes = classes_of(report.records);
   report.groups = compare_groups(groups, report.records);
   if (options.folds > 0) {

@@ -35,6 +35,7 @@ using BandFigures = std::array<ErrorFigures, kBands>;
 struct RecordResult {
   std::string id;
   std::string source;
+  std::string file;  // name of the file it was read from, without folder
   std::string site;
   std::string kind;
   std::string collective;
@@ -88,6 +89,15 @@ struct GroupResult {
   [[nodiscard]] std::optional<bool> within(double share) const;
 };
 
+/// Judged points of one file of records.
+struct FileResult {
+  std::string file;
+  std::size_t records = 0;  // judged and modelled
+  BandFigures figures;
+  ErrorFigures from_4_mib;
+  ErrorFigures below_4_mib;
+};
+
 struct FoldResult {
   std::int32_t fold = 0;
   std::vector<std::string> sites;
@@ -111,6 +121,7 @@ struct Report {
   BandFigures overall;
   ErrorFigures from_4_mib;  // the same points by another limit
   ErrorFigures below_4_mib;
+  std::vector<FileResult> files;
   std::vector<ClassResult> classes;
   std::vector<RecordResult> records;
   std::vector<GroupResult> groups;

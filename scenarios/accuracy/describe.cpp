@@ -17,6 +17,9 @@ using topologies::Catalog;
 using topologies::GpuModel;
 using topologies::NvLinkWiring;
 
+constexpr std::int32_t kMostHosts = 4096;
+constexpr std::int32_t kMostGpus = 72;  // as a machine file
+
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
@@ -85,15 +88,32 @@ std::optional<std::int32_t> number_after(const std::string& text, const std::str
   return std::nullopt;
 }
 
+/// The number before `mark`: 4 of "4 per switch".
+std::optional<std::int32_t> number_before(const std::string& text, const std::string& mark) {
+  const std::size_t at = text.find(mark);
+  std::size_t first = at == std::string::npos ? 0 : at;
+  while (first > 0 && is_digit(text[first - 1])) {
+    --first;
+  }
+  const auto number =
+      at == std::string::npos ? std::nullopt : parse_integer(text.substr(first, at - first));
+  return number ? std::optional(static_cast<std::int32_t>(*number)) : std::nullopt;
+}
+
 bool has(const std::string& text, std::string_view word) {
   return text.find(word) != std::string::npos;
+}
+
+/// A module on a board with NVLinks; cards have them by bridges, which must be said.
+bool is_on_a_board(const GpuModel& gpu) {
+  return gpu.nvlink_generation > 0 && (has(gpu.name, "SXM") || gpu.chip_to_chip.has_value());
 }
 
 /// The parts of a description, filled in order; the first reason ends it.
 class Describer {
  public:
   Describer(const Record& record, const Catalog& catalog)
-      : record_(record), system_(record.system), catalog_(catalog) {}
+      : system_(record.system), catalog_(catalog) {}
 
   Description run() {
     const bool known = read_size() && read_gpu() && read_wiring() && read_nic();
@@ -120,12 +140,18 @@ class Describer {
       return fail("the number of nodes is not given");
     }
     facts_.hosts = *system_.nodes;
+    if (facts_.hosts > kMostHosts) {
+      return fail(fmt::format("{} nodes: at most {} are built", facts_.hosts, kMostHosts));
+    }
     if (system_.gpus_per_node) {
       facts_.gpus = *system_.gpus_per_node;
     } else if (system_.ranks && *system_.ranks % facts_.hosts == 0) {
       facts_.gpus = *system_.ranks / facts_.hosts;
     } else {
       return fail("the number of GPUs per node is not given");
+    }
+    if (facts_.gpus > kMostGpus) {
+      return fail(fmt::format("{} GPUs in a node: at most {} are built", facts_.gpus, kMostGpus));
     }
     if (system_.ranks && *system_.ranks != facts_.gpus * facts_.hosts) {
       return fail(fmt::format("{} ranks contradict {} nodes with {} GPUs each", *system_.ranks,
@@ -158,6 +184,12 @@ class Describer {
     const std::string nv_switch = lower(system_.intra.nv_switch);
     const std::string kind = lower(system_.intra.kind);
     facts_.peer_to_peer = system_.intra.p2p;
+    const bool linked = has(nv_switch, "nvl72") || has(nv_switch, "mnnvl") ||
+                        has(nv_switch, "nvswitch") || !nvlink.empty() || has(kind, "mesh");
+    if (linked && facts_.gpu->nvlink_generation == 0) {
+      return fail(fmt::format("'{}' has no NVLink, but '{}' is said to join them", facts_.gpu->name,
+                              said_to_join()));
+    }
     if (has(nv_switch, "nvl72") || has(nv_switch, "mnnvl")) {
       constexpr std::int32_t kRack = 72;  // GPUs of a GB200 or GB300 NVL72
       facts_.wiring = NvLinkWiring::kNvSwitch;
@@ -168,38 +200,52 @@ class Describer {
       facts_.wiring = NvLinkWiring::kNvSwitch;
     } else if (!nvlink.empty() || has(kind, "mesh")) {
       return read_direct_links(nvlink + " " + kind);
-    } else if (kind.empty() && facts_.gpus > 1 && facts_.gpu->nvlink_generation > 0) {
-      facts_.wiring = facts_.gpu->nvlink_links >= 12 ? NvLinkWiring::kNvSwitch
-                      : facts_.gpus == 8             ? NvLinkWiring::kHybridCubeMesh
-                                                     : NvLinkWiring::kMesh;
-      assume(fmt::format("how the GPUs are joined is not said: {}", to_string(facts_.wiring)));
-      facts_.links_per_pair = facts_.gpu->nvlink_links / std::max(1, facts_.gpus - 1);
+    } else if (kind.empty() && facts_.gpus > 1 && is_on_a_board(*facts_.gpu)) {
+      assume_board();
     } else {
       read_placement(kind);
-    }
-    if (facts_.wiring != NvLinkWiring::kNone && facts_.gpu->nvlink_generation == 0) {
-      return fail(fmt::format("'{}' has no NVLink, but '{}' is said to join them", facts_.gpu->name,
-                              system_.intra.nvlink + " " + system_.intra.nv_switch));
     }
     return true;
   }
 
+  /// NVLink without a word of how: the usual board of so many GPUs.
+  void assume_board() {
+    constexpr std::int32_t kSwitched = 12;  // links of an A100
+    constexpr std::int32_t kCube = 8;
+    facts_.links_per_pair = facts_.gpu->nvlink_links / std::max(1, facts_.gpus - 1);
+    facts_.wiring = facts_.gpu->nvlink_links >= kSwitched || facts_.gpus > kCube
+                        ? NvLinkWiring::kNvSwitch
+                    : facts_.gpus == kCube ? NvLinkWiring::kHybridCubeMesh
+                                           : NvLinkWiring::kMesh;
+    assume(fmt::format("how the GPUs are joined is not said: {}", to_string(facts_.wiring)));
+  }
+
+  [[nodiscard]] std::string said_to_join() const {
+    std::vector<std::string> words;
+    for (const std::string* word :
+         {&system_.intra.nvlink, &system_.intra.nv_switch, &system_.intra.kind}) {
+      if (!word->empty()) {
+        words.push_back(*word);
+      }
+    }
+    return join(words, ", ");
+  }
+
   /// NVLinks from GPU to GPU without a switch.
   bool read_direct_links(const std::string& text) {
-    if (facts_.gpu->nvlink_generation == 0) {
-      return fail(
-          fmt::format("'{}' has no NVLink, but '{}' is said to join them", facts_.gpu->name, text));
-    }
     if (has(text, "cube")) {
       facts_.wiring = NvLinkWiring::kHybridCubeMesh;
       return facts_.gpus <= 8 || fail("a hybrid cube mesh has eight GPUs at most");
     }
-    facts_.wiring = has(text, "bridge") || has(text, "pairs of gpus") ? NvLinkWiring::kPairs
-                                                                      : NvLinkWiring::kMesh;
+    const bool pairs = has(text, "bridge") || has(text, "pairs of gpus");
+    if (pairs && facts_.gpus % 2 != 0) {
+      return fail(fmt::format("{} GPUs in pairs", facts_.gpus));
+    }
+    facts_.wiring = pairs ? NvLinkWiring::kPairs : NvLinkWiring::kMesh;
     const topologies::NvLinkGeneration* generation =
         catalog_.nvlink_generation(facts_.gpu->nvlink_generation);
     std::optional<std::int32_t> links = number_after(text, "nv");
-    if (const auto said = number_after(text, "links per pair ")) {
+    if (const auto said = number_before(text, " links per pair")) {
       links = said;
     }
     if (system_.intra.per_pair && generation != nullptr) {
@@ -221,12 +267,15 @@ class Describer {
     const auto said = system_.conditions.find("gpu_placement");
     const std::string text =
         kind + " " + lower(said == system_.conditions.end() ? "" : said->second);
-    if (has(text, "two per switch") || has(text, "two pairs")) {
-      facts_.placement = Placement::kTwoPerSwitch;
+    const std::optional<std::int32_t> per_switch = number_before(text, " per switch");
+    if (per_switch.value_or(0) > 0 || has(text, "two per switch") || has(text, "two pairs")) {
+      facts_.placement = Placement::kSwitches;
+      facts_.gpus_per_switch = per_switch.value_or(2);
     } else if (has(text, "different sockets") || has(text, "sys")) {
       facts_.placement = Placement::kAcrossSockets;
     } else if (has(text, "same switch") || has(text, "one switch") || has(text, "pix")) {
-      facts_.placement = Placement::kOneSwitch;
+      facts_.placement = Placement::kSwitches;
+      facts_.gpus_per_switch = facts_.gpus;
     } else if (has(text, "phb") || has(text, "same socket") || has(text, "one socket")) {
       facts_.placement = Placement::kOneSocket;
     } else if (facts_.gpus > 1) {
@@ -310,7 +359,6 @@ class Describer {
     return true;
   }
 
-  const Record& record_;
   const RecordSystem& system_;
   const Catalog& catalog_;
   SystemFacts facts_;

@@ -17,8 +17,7 @@ namespace busbw::scenarios::accuracy {
 /// Where the GPUs of a PCIe host stand.
 enum class Placement {
   kUnknown,
-  kOneSwitch,     // behind one PCIe switch
-  kTwoPerSwitch,  // pairs, a switch each
+  kSwitches,      // behind PCIe switches, so many a switch
   kOneSocket,     // on root ports of one CPU
   kAcrossSockets  // on root ports of different CPUs
 };
@@ -44,6 +43,7 @@ struct SystemFacts {
   std::int32_t links_per_pair = 0;  // of a mesh and of pairs
   std::int32_t hosts_per_nvlink_domain = 0;
   Placement placement = Placement::kUnknown;
+  std::int32_t gpus_per_switch = 0;  // with kSwitches
   std::optional<bool> peer_to_peer;
   NicFacts nic;
   std::optional<std::int32_t> pcie_generation;

@@ -122,8 +122,14 @@ void set_links(const SystemFacts& facts, Machine& machine) {
     machine.nvlink_links_per_gpu = facts.gpu->nvlink_links;
   } else if (facts.links_per_pair > 0 && facts.wiring == NvLinkWiring::kMesh) {
     machine.nvlink_matrix = topologies::mesh_matrix(gpus, facts.links_per_pair);
-  } else if (facts.links_per_pair > 0 && facts.wiring == NvLinkWiring::kPairs && gpus % 2 == 0) {
+  } else if (facts.wiring == NvLinkWiring::kPairs) {
     machine.nvlink_matrix = topologies::pairs_matrix(gpus, facts.links_per_pair);
+  } else if (facts.wiring == NvLinkWiring::kHybridCubeMesh && machine.nvlink_matrix.empty()) {
+    machine.nvlink_matrix = topologies::hybrid_cube_mesh_matrix();
+    for (std::vector<std::int32_t>& row : machine.nvlink_matrix) {
+      row.resize(machine.gpus.size());
+    }
+    machine.nvlink_matrix.resize(machine.gpus.size());
   }
 }
 
@@ -138,7 +144,7 @@ const char* usual_cpu(const std::string& architecture) {
   if (architecture == "Ampere") {
     return "AMD Rome";
   }
-  if (architecture == "Ada") {
+  if (architecture.rfind("Ada", 0) == 0) {
     return "AMD Milan";
   }
   return architecture == "Hopper" ? "Intel Sapphire Rapids" : "Intel Emerald Rapids";
@@ -171,19 +177,16 @@ Machine plain_host(const SystemFacts& facts, const Catalog& catalog,
   const std::int32_t gpus = facts.gpus;
   for (std::int32_t i = 0; i < gpus; ++i) {
     std::string attach = "cpu0";
-    if (facts.placement == Placement::kOneSwitch) {
-      attach = "pcie0";
-    } else if (facts.placement == Placement::kTwoPerSwitch) {
-      attach = fmt::format("pcie{}", i / 2);
+    if (facts.placement == Placement::kSwitches) {
+      attach = fmt::format("pcie{}", i / facts.gpus_per_switch);
     } else if (facts.placement != Placement::kOneSocket && gpus > 1) {
       attach = i < (gpus + 1) / 2 ? "cpu0" : far;
     }
     machine.gpus.push_back({i, attach});
   }
-  if (facts.placement == Placement::kOneSwitch) {
-    add_switch(machine, "pcie0", "cpu0");
-  }
-  const std::int32_t switches = facts.placement == Placement::kTwoPerSwitch ? (gpus + 1) / 2 : 0;
+  const std::int32_t switches = facts.placement == Placement::kSwitches
+                                    ? (gpus + facts.gpus_per_switch - 1) / facts.gpus_per_switch
+                                    : 0;
   for (std::int32_t i = 0; i < switches; ++i) {
     add_switch(machine, fmt::format("pcie{}", i), i < (switches + 1) / 2 ? "cpu0" : far);
   }

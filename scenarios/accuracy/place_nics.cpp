@@ -79,14 +79,14 @@ MachineNic real_nic(const SystemFacts& facts, std::int32_t index, std::int32_t c
   const bool socket = facts_nic.carrier == Carrier::kSocket;
   constexpr std::int32_t kWidest = 16;
   MachineNic nic;
-  nic.name = socket ? fmt::format("eth{}", index + 1) : fmt::format("mlx5_{}", index);
+  nic.name = socket ? fmt::format("eth{}", index) : fmt::format("mlx5_{}", index);
   if (!socket) {
     nic.netdev = fmt::format("rdma{}", index);
   }
   nic.model = model.name;
   nic.rate = facts_nic.rate * cards;
   nic.link_layer = facts_nic.layer;
-  nic.rdma = model.rdma && !socket;
+  nic.rdma = !socket;  // a record that says RoCE has RDMA, whatever the catalogue calls the card
   nic.attach = place_of(index, facts, machine);
   nic.pcie_lanes = cards > 1 ? kWidest : model.pcie_lanes;
   const std::int32_t possible = machine.pcie_generation_at(*nic.attach);
@@ -130,9 +130,12 @@ void place_nics(const SystemFacts& facts, const topologies::Catalog& catalog, Ma
   if (nics.carrier != Carrier::kSocket && has_them(facts, catalog, machine)) {
     return;
   }
-  machine.nics.erase(std::remove_if(machine.nics.begin(), machine.nics.end(),
-                                    [](const MachineNic& nic) { return is_data_nic(nic); }),
-                     machine.nics.end());
+  // Sockets take every interface: only those that the record names.
+  const bool socket = nics.carrier == Carrier::kSocket;
+  machine.nics.erase(
+      std::remove_if(machine.nics.begin(), machine.nics.end(),
+                     [&](const MachineNic& nic) { return socket || is_data_nic(nic); }),
+      machine.nics.end());
   const auto gpus = static_cast<std::int32_t>(machine.gpus.size());
   const std::int32_t cards = cards_per_device(facts, gpus);
   SystemFacts devices = facts;

@@ -141,6 +141,15 @@ Value report_value(const Report& report) {
   set_figures(report.overall, overall);
   overall.set("from_4_mib", figures_value(report.from_4_mib))
       .set("below_4_mib", figures_value(report.below_4_mib));
+  Value files = Value::array();
+  for (const FileResult& file : report.files) {
+    Value entry = Value::object();
+    entry.set("file", file.file).set("records", count(file.records));
+    set_figures(file.figures, entry);
+    entry.set("from_4_mib", figures_value(file.from_4_mib))
+        .set("below_4_mib", figures_value(file.below_4_mib));
+    files.push(std::move(entry));
+  }
   Value classes = Value::array();
   for (const ClassResult& each : report.classes) {
     Value value = Value::object();
@@ -163,6 +172,7 @@ Value report_value(const Report& report) {
   value.set("schema", "busbw.accuracy/1")
       .set("counts", counts_value(report.counts))
       .set("overall", std::move(overall))
+      .set("files", std::move(files))
       .set("classes", std::move(classes))
       .set("records", std::move(records))
       .set("groups", std::move(groups));

@@ -35,6 +35,7 @@ class Broken : public std::runtime_error {
 /// Throws Broken with `property` and the input, escaped, when `holds` is false.
 void require(bool holds, const std::string& property, const std::string& input);
 
+std::vector<Fuzzer> accuracy_fuzzers();
 std::vector<Fuzzer> collectives_fuzzers();
 std::vector<Fuzzer> core_fuzzers();
 std::vector<Fuzzer> json_fuzzers();

@@ -171,6 +171,27 @@ TEST(BuildSystem, PcieHostsStandAsSaid) {
   EXPECT_EQ(places(host(near)), (Texts{"cpu0", "cpu0", "cpu0", "cpu0"}));
 }
 
+TEST(BuildSystem, SeveralGpusPerSwitch) {
+  const BuiltSystem built = build(fmt::format(
+      R"j({{"gpu": "H100 PCIe", "gpus_per_node": 8, "nodes": 2, "nic": {},
+          "intra": {{"kind": "PCIe Gen5, 4 per switch"}}}})j",
+      nic_of("Broadcom BCM57608", 2, 400, "RoCEv2")));
+  EXPECT_EQ(places(host(built)),
+            (Texts{"pcie0", "pcie0", "pcie0", "pcie0", "pcie1", "pcie1", "pcie1", "pcie1"}));
+  EXPECT_EQ(host(built).pcie_switches[1].attach, "cpu1");
+  // A card that the catalogue knows as a plain one: the record says RoCE.
+  ASSERT_EQ(data_nics(host(built)).size(), 2U);
+  EXPECT_EQ(data_nics(host(built))[1]->attach, "pcie1");
+}
+
+// Over sockets NCCL takes every interface: none but the record's may be there.
+TEST(BuildSystem, SocketsHaveTheRecordsInterfacesAlone) {
+  const BuiltSystem built = build(hopper(8, 2, nic_of("AWS ENA", 1, 100, "TCP")));
+  ASSERT_EQ(host(built).nics.size(), 1U);
+  EXPECT_FALSE(host(built).nics.front().rdma);
+  EXPECT_EQ(built.variant.inventories.front().interfaces.back().pci_vendor, 0x1d0f);
+}
+
 TEST(BuildSystem, PeerToPeerAsSaidElseByTheGpu) {
   const BuiltSystem off = build(geforce(R"j({"kind": "PCIe", "p2p": false})j"));
   EXPECT_FALSE(host(off).peer_to_peer);
@@ -259,10 +280,14 @@ TEST(BuildSystem, WhyNot) {
             "the number of nodes is not given");
   EXPECT_EQ(build(hopper(8, 2, R"j({"type": "none (single node)", "count": 0})j")).reason,
             "2 hosts without a NIC");
+  EXPECT_EQ(build(R"j({"gpu": "H100 NVL", "gpus_per_node": 3, "nodes": 1,
+                       "intra": {"nvlink": "NVLink4 bridge"}})j")
+                .reason,
+            "3 GPUs in pairs");
   EXPECT_EQ(build(R"j({"gpu": "L40S", "gpus_per_node": 2, "nodes": 1,
                        "intra": {"switch": "NVSwitch"}})j")
                 .reason,
-            "'L40S' has no NVLink, but ' NVSwitch' is said to join them");
+            "'L40S' has no NVLink, but 'NVSwitch' is said to join them");
 }
 
 nccl::Version release(const std::string& text, const std::string& gpu = "H100-SXM5-80GB") {
