@@ -97,7 +97,11 @@ void HostBuffers::accumulate(const collectives::Step& step, ElementType type, Re
 void HostBuffers::copy(const collectives::Step& step) {
   std::byte* to = at(collectives::Buffer::kOutput, step.offset, step.bytes);
   const std::byte* from = at(step.buffer, step.source_offset, step.bytes);
-  std::memmove(to, from, static_cast<std::size_t>(step.bytes.count()));
+  // In place there is nothing to move, and a send of this place may be under way: even the same
+  // bytes must not be written over it.
+  if (to != from) {
+    std::memmove(to, from, static_cast<std::size_t>(step.bytes.count()));
+  }
 }
 
 void HostBuffers::divide(ElementType type, std::int32_t ranks) {
