@@ -61,9 +61,10 @@ int micro(const MicroOptions& options, Console& console) {
       order.network.kind == real::NetworkKind::kSocket)
     order.network.shared_inside = false;
   const bool rdma_alone = options.kind == real::MicroKind::kReadLatency;
-  if (rdma_alone && order.network.kind != real::NetworkKind::kVerbs)
+  if (rdma_alone && order.network.kind != real::NetworkKind::kVerbs) {
     problems.add(
         {}, "read-lat reads by RDMA: its network is 'verbs', found '" + options.real.network + "'");
+  }
   order.sizes = read_sizes(options.real, problems);
   if (order.sizes.empty())
     order.sizes = default_sizes(options.kind);

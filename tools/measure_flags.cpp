@@ -35,13 +35,14 @@ std::vector<Collective> read_collectives(const MeasureOptions& options, Problems
     known.push_back(collectives::to_string(collective));
   std::vector<Collective> list;
   for (const std::string& text : options.collectives) {
-    if (text == "all")
+    if (text == "all") {
       list.insert(list.end(), std::begin(kCollectives), std::end(kCollectives));
-    else if (const auto collective = collectives::parse_collective(text))
+    } else if (const auto collective = collectives::parse_collective(text)) {
       list.push_back(*collective);
-    else
+    } else {
       problems.add({}, fmt::format("unknown collective '{}'; allowed: {}, or 'all'{}", text,
                                    quoted_list(known), did_you_mean(text, known)));
+    }
   }
   if (options.collectives.empty())
     list.push_back(Collective::kAllReduce);
@@ -115,54 +116,63 @@ struct Common {
   std::vector<Bytes> sizes;
 };
 
-std::int32_t number_or(const char* option, const std::string& text, std::int64_t fallback,
-                       std::int64_t least, std::int64_t most, Problems& problems) {
-  return static_cast<std::int32_t>(text.empty() ? fallback
-                                                : read_number(option, text, least, most, problems));
+struct Whole {
+  std::int64_t fallback = 0;  // when the option is not given
+  std::int64_t least = 0;
+  std::int64_t most = 0;
+};
+
+std::int32_t number_or(const char* option, const std::string& text, const Whole& whole,
+                       Problems& problems) {
+  return static_cast<std::int32_t>(
+      text.empty() ? whole.fallback : read_number(option, text, whole.least, whole.most, problems));
 }
 
 Common read_common(const MeasureOptions& options, Problems& problems) {
   Common common;
   const auto place = launched_place();
   common.ranks =
-      number_or("--ranks", options.ranks, place ? place->size : 2, 1, kMostRanks, problems);
+      number_or("--ranks", options.ranks, {place ? place->size : 2, 1, kMostRanks}, problems);
   if (place && place->size != common.ranks) {
     problems.add(
         {}, fmt::format("--ranks {}: {} started {}", common.ranks, place->launcher, place->size));
   }
   common.hosts_given = !options.hosts.empty();
-  common.hosts = number_or("--hosts", options.hosts, 1, 1, kMostRanks, problems);
+  common.hosts = number_or("--hosts", options.hosts, {1, 1, kMostRanks}, problems);
   if (common.ranks % common.hosts != 0) {
     problems.add({},
                  fmt::format("--hosts {} does not divide {} ranks", common.hosts, common.ranks));
     common.hosts = 1;
   }
-  common.channels = number_or("--channels", options.channels, 1, 1, kMostChannels, problems);
-  common.slots = number_or("--slots", options.slots, 8, 1, 1024, problems);
-  common.root = number_or("--root", options.root, 0, 0, common.ranks - 1, problems);
+  common.channels = number_or("--channels", options.channels, {1, 1, kMostChannels}, problems);
+  common.slots = number_or("--slots", options.slots, {8, 1, 1024}, problems);
+  common.root = number_or("--root", options.root, {0, 0, common.ranks - 1}, problems);
   if (!options.chunk.empty()) {
     const auto chunk = parse_nccl_tests_size(options.chunk);
     const auto* bytes = std::get_if<Bytes>(&chunk);
-    if (bytes != nullptr && Bytes(16) <= *bytes && *bytes <= Bytes::mib(64))
+    if (bytes != nullptr && Bytes(16) <= *bytes && *bytes <= Bytes::mib(64)) {
       common.chunk = *bytes;
-    else
+    } else {
       problems.add({}, fmt::format("--chunk '{}': allowed are 16 to 64M", options.chunk));
+    }
   }
   if (!options.type.empty()) {
-    if (const auto type = real::parse_element_type(options.type))
+    if (const auto type = real::parse_element_type(options.type)) {
       common.type = *type;
-    else
+    } else {
       problems.add({}, fmt::format("unknown type '{}'; allowed: {}{}", options.type,
                                    quoted_list(real::element_type_names()),
                                    did_you_mean(options.type, real::element_type_names())));
+    }
   }
   if (!options.redop.empty()) {
-    if (const auto reduction = collectives::parse_reduction(options.redop))
+    if (const auto reduction = collectives::parse_reduction(options.redop)) {
       common.reduction = *reduction;
-    else
+    } else {
       problems.add({}, fmt::format("unknown operator '{}'; allowed: {}{}", options.redop,
                                    quoted_list(real::reduction_names()),
                                    did_you_mean(options.redop, real::reduction_names())));
+    }
   }
   common.sizes = read_sizes(options.real, problems);
   if (common.sizes.empty()) {
@@ -236,11 +246,12 @@ std::vector<real::Section> sections_of_flags(const MeasureOptions& options, Prob
         section.type = common.type;
         section.reduction = common.reduction;
         section.shape = shape_of(common, collective);
-        if (common.hosts_given && network.kind != real::NetworkKind::kShared)
+        if (common.hosts_given && network.kind != real::NetworkKind::kShared) {
           section.network.host_of = section.shape.host_of;
-        else if (network.kind == real::NetworkKind::kVerbs ||
-                 network.kind == real::NetworkKind::kSocket)
+        } else if (network.kind == real::NetworkKind::kVerbs ||
+                   network.kind == real::NetworkKind::kSocket) {
           section.network.shared_inside = false;
+        }
         for (const Bytes size : common.sizes)
           section.points.push_back(point_of(common, collective, algorithm, size));
       }

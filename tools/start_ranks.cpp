@@ -133,7 +133,7 @@ void become_rank(const real::Task& task, const std::map<std::string, std::string
   std::vector<std::string> texts;
   texts.reserve(environment.size());
   for (const auto& [name, value] : environment)
-    texts.push_back(name + "=" + value);
+    texts.push_back(fmt::format("{}={}", name, value));
   std::vector<char*> pointers;
   pointers.reserve(texts.size() + 1);
   for (std::string& text : texts)

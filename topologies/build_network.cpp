@@ -201,7 +201,7 @@ std::vector<Wire> build_leaf_spine(Fabric& fabric, const Network& network, const
     const std::string name = fmt::format("{}/leaf{}", network.name, i);
     leaf.push_back(fabric.add_node({NodeKind::kSwitch, name, std::nullopt, i}));
   }
-  std::int32_t hosts = 0;
+  std::int32_t hosts = 1;
   for (const NicPort& port : ports) {
     hosts = std::max(hosts, port.host.value() + 1);
   }

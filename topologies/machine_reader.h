@@ -20,6 +20,7 @@ template <class Model>
 std::string unknown(const std::string& what, const std::string& name,
                     const std::vector<Model>& models) {
   std::vector<std::string> names;
+  names.reserve(models.size());
   for (const Model& model : models) {
     names.push_back(model.name);
   }

@@ -46,6 +46,7 @@ void MachineReader::read_nvlink_wiring(MappingReader& nvlink, std::int32_t links
                                              NvLinkWiring::kMesh,     NvLinkWiring::kHybridCubeMesh,
                                              NvLinkWiring::kNvSwitch, NvLinkWiring::kMatrix};
   std::vector<std::string> names;
+  names.reserve(wirings.size());
   for (const NvLinkWiring wiring : wirings) {
     names.push_back(to_string(wiring));
   }

@@ -103,9 +103,10 @@ class Chooser {
   }
 
   void take(const std::string& name) {
-    if (wanted_)
+    if (wanted_) {
       reason("wanted",
              fmt::format("NCCL_NET={} names this network (case does not count)", *wanted_));
+    }
     if (input_.version >= kPluginList) {
       log("INIT", "Initialized NET plugin " + name);
       log("INIT", fmt::format("Assigned NET plugin {} to comm", name));

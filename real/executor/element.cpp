@@ -89,17 +89,19 @@ auto with_format(ElementType type, Body body) {
 /// Integers wrap: computed unsigned in 64 bits, whose low bits are right whatever the sign.
 template <class Number>
 Number add(Number a, Number b) {
-  if constexpr (std::is_integral_v<Number>)
+  if constexpr (std::is_integral_v<Number>) {
     return static_cast<Number>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
-  else
+  } else {
     return a + b;
+  }
 }
 template <class Number>
 Number multiply(Number a, Number b) {
-  if constexpr (std::is_integral_v<Number>)
+  if constexpr (std::is_integral_v<Number>) {
     return static_cast<Number>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
-  else
+  } else {
     return a * b;
+  }
 }
 
 template <class Format, class Combine>

@@ -114,10 +114,11 @@ ExecutorCounts Executor::run(const ExecutorOptions& options, Waiter& waiter) {
     moved = mover_.progress() || moved;
     if (finished() && settled())
       break;
-    if (moved)
+    if (moved) {
       waiter.moved();
-    else if (waiter.idle())
+    } else if (waiter.idle()) {
       give_up(waiter);
+    }
   }
   if (options.reduction == Reduction::kAvg && reduces(schedule_.collective))
     buffers_.divide(options.type, schedule_.ranks);

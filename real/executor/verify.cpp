@@ -48,7 +48,8 @@ std::int64_t product_value(const CheckedCollective& checked, std::int64_t rank,
                            std::int64_t spread) {
   const std::int64_t three = spread % checked.ranks;
   const std::int64_t two = spread / checked.ranks % checked.ranks;
-  return (rank == three ? 3 : 1) * (rank == two ? 2 : 1);
+  const std::int64_t factor = rank == three ? 3 : 1;
+  return rank == two ? factor * 2 : factor;
 }
 
 std::int64_t plain_value(const CheckedCollective& checked, std::int64_t rank, std::int64_t spread) {
@@ -138,9 +139,10 @@ std::optional<std::int64_t> expected_value(const CheckedCollective& checked, Ran
 
 void fill_input(const CheckedCollective& checked, RankId rank, std::span<std::byte> input) {
   const std::size_t count = input.size() / static_cast<std::size_t>(size_of(checked.type).count());
-  for (std::size_t i = 0; i < count; ++i)
+  for (std::size_t i = 0; i < count; ++i) {
     set_element(checked.type, input.data(), i,
                 input_value(checked, rank, static_cast<std::int64_t>(i)));
+  }
 }
 
 Difference compare_output(const CheckedCollective& checked, RankId rank,

@@ -105,7 +105,7 @@ class LocalRun {
     std::vector<std::string> assignments;
     assignments.reserve(environment.size());
     for (const auto& [name, value] : environment)
-      assignments.push_back(name + "=" + value);
+      assignments.push_back(fmt::format("{}={}", name, value));
     std::vector<std::string> command = job_.commands[rank];
     const std::vector<char*> command_list = pointers(command);
     const std::vector<char*> environment_list = pointers(assignments);
@@ -155,10 +155,11 @@ class LocalRun {
       RankExit exit;
       exit.rank = children_[i].rank;
       exit.process = children_[i].process;
-      if (WIFSIGNALED(status))
+      if (WIFSIGNALED(status)) {
         exit.signal = WTERMSIG(status);
-      else
+      } else {
         exit.status = WEXITSTATUS(status);
+      }
       exits_.push_back(exit);
       children_.erase(children_.begin() + static_cast<std::ptrdiff_t>(i));
     }
@@ -197,9 +198,10 @@ class LocalRun {
 
 std::string to_string(const RankExit& exit) {
   const std::string who = fmt::format("rank {} (process {})", exit.rank, exit.process);
-  if (exit.signal != 0)
+  if (exit.signal != 0) {
     return fmt::format("{} was killed by signal {} ({})", who, exit.signal,
                        ::strsignal(exit.signal));
+  }
   return fmt::format("{} ended with status {}", who, exit.status);
 }
 

@@ -121,13 +121,14 @@ void Session::greet(Descriptor socket, const Deadline& deadline) {
   const std::string host = reader.text();
   line.socket = std::move(socket);
   std::string wrong;
-  if (ranks != place_.size)
+  if (ranks != place_.size) {
     wrong = fmt::format("it counts {} ranks, rank 0 counts {}", ranks, place_.size);
-  else if (line.rank <= 0 || line.rank >= place_.size)
+  } else if (line.rank <= 0 || line.rank >= place_.size) {
     wrong = fmt::format("there is no rank {} of {}", line.rank, place_.size);
-  else if (std::any_of(lines_.begin(), lines_.end(),
-                       [&](const Line& known) { return known.rank == line.rank; }))
+  } else if (std::any_of(lines_.begin(), lines_.end(),
+                         [&](const Line& known) { return known.rank == line.rank; })) {
     wrong = "this rank is there already: " + names_[static_cast<std::size_t>(line.rank)];
+  }
   if (!wrong.empty()) {
     WireWriter writer;
     writer.text("rendezvous").text(wrong);

@@ -109,10 +109,11 @@ class Pair {
   template <class Done>
   void wait(const char* what, bool sends, Done done) {
     while (!done()) {
-      if (mover_->progress())
+      if (mover_->progress()) {
         waiter_->moved();
-      else if (!done() && waiter_->idle())
+      } else if (!done() && waiter_->idle()) {
         waiter_->fail(what, sends == first_ ? kForth : kBack);
+      }
     }
   }
   void send(Bytes size) {

@@ -129,18 +129,20 @@ std::string describe_movers(Session& session, const Mover& mover) {
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
     const auto known = std::find_if(groups.begin(), groups.end(),
                                     [&](const auto& group) { return group.first == all[rank]; });
-    if (known == groups.end())
+    if (known == groups.end()) {
       groups.emplace_back(all[rank], std::vector<std::string>{std::to_string(rank)});
-    else
+    } else {
       known->second.push_back(std::to_string(rank));
+    }
   }
   if (groups.size() == 1)
     return groups.front().first;
   std::vector<std::string> texts;
   texts.reserve(groups.size());
-  for (const auto& [text, ranks] : groups)
+  for (const auto& [text, ranks] : groups) {
     texts.push_back(
         fmt::format("rank{} {}: {}", ranks.size() == 1 ? "" : "s", join(ranks, ","), text));
+  }
   return join(texts, "; ");
 }
 

@@ -30,7 +30,7 @@ constexpr Milliseconds kHelloTime{2000};
 /// What both ends of a link over TCP have: the socket and its place in the epoll set.
 class TcpEnd {
  public:
-  TcpEnd(Link link, std::string peer) : link_(std::move(link)), peer_(std::move(peer)) {}
+  TcpEnd(Link link, std::string peer) : link_(link), peer_(std::move(peer)) {}
   TcpEnd(const TcpEnd&) = delete;
   TcpEnd& operator=(const TcpEnd&) = delete;
   virtual ~TcpEnd() = default;

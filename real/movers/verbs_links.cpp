@@ -232,9 +232,10 @@ class VerbsReceiver : public VerbsEnd, public Receiver {
     const DataTag tag = DataTag::unpack(completion.immediate);
     const auto ahead =
         static_cast<std::uint16_t>(tag.sequence - static_cast<std::uint16_t>(popped_));
-    if (ahead >= incoming_.size() || tag.parts == 0 || tag.part >= tag.parts)
+    if (ahead >= incoming_.size() || tag.parts == 0 || tag.part >= tag.parts) {
       wrong(fmt::format("message {} part {} of {} does not belong here", tag.sequence, tag.part,
                         tag.parts));
+    }
     const std::size_t slot = (popped_ + ahead) % incoming_.size();
     Incoming& incoming = incoming_[slot];
     incoming.parts = tag.parts;
@@ -263,9 +264,10 @@ class VerbsReceiver : public VerbsEnd, public Receiver {
     read.request.length = reader.number<std::uint32_t>();
     const auto offset = reader.number<std::uint64_t>();
     const auto room = static_cast<std::uint64_t>(link_.slot_bytes.count());
-    if (offset > room || read.request.length > room - offset)
+    if (offset > room || read.request.length > room - offset) {
       wrong(fmt::format("{} bytes at {} do not fit a slot of {}: the peer sends another byte count",
                         read.request.length, offset, room));
+    }
     read.request.local = slots_->at(slot * slot_stride(link_) + offset);
     read.request.local_key = slots_->local_key();
     incoming_[slot].pieces.push_back({tag.part, read.request.length, lane, number, false});

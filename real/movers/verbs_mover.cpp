@@ -198,7 +198,7 @@ class VerbsMover : public Mover {
       shared_.shared_queue->post(shared_.shared_pool->request(number));
   }
 
-  std::string offer() const {
+  [[nodiscard]] std::string offer() const {
     WireWriter writer;
     writer.number(port_.lid)
         .number(port_.pkey)

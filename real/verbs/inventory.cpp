@@ -59,12 +59,13 @@ int prefix_of(const sockaddr* mask) {
 std::optional<nccl::Address> to_address(const ifaddrs& entry) {
   std::array<char, INET6_ADDRSTRLEN> text{};
   const void* bytes = nullptr;
-  if (entry.ifa_addr->sa_family == AF_INET)
+  if (entry.ifa_addr->sa_family == AF_INET) {
     bytes = &reinterpret_cast<const sockaddr_in*>(entry.ifa_addr)->sin_addr;
-  else if (entry.ifa_addr->sa_family == AF_INET6)
+  } else if (entry.ifa_addr->sa_family == AF_INET6) {
     bytes = &reinterpret_cast<const sockaddr_in6*>(entry.ifa_addr)->sin6_addr;
-  else
+  } else {
     return std::nullopt;
+  }
   if (::inet_ntop(entry.ifa_addr->sa_family, bytes, text.data(), text.size()) == nullptr)
     return std::nullopt;
   return nccl::parse_address(fmt::format("{}/{}", text.data(), prefix_of(entry.ifa_netmask)));
@@ -155,8 +156,9 @@ std::vector<nccl::Hca> read_hcas(const std::shared_ptr<Api>& api, const std::str
     nccl::Hca hca;
     hca.name = name;
     hca.guid = device->limits().guid;
-    hca.pci_path = real_path(sysfs + "/class/infiniband/" + name + "/device");
-    if (const auto type = sysfs_text(sysfs + "/class/infiniband/" + name + "/hca_type"))
+    const std::string folder = fmt::format("{}/class/infiniband/{}", sysfs, name);
+    hca.pci_path = real_path(folder + "/device");
+    if (const auto type = sysfs_text(folder + "/hca_type"))
       hca.model = *type;
     for (int port = 1; port <= device->limits().ports; ++port)
       hca.ports.push_back(to_port(port, device->port(port)));

@@ -42,80 +42,80 @@ constexpr std::int64_t kTebi = kGibi * 1'024;
 constexpr int kMaxDecimals = 18;
 
 const Dimension& size_dimension() {
-  static const Dimension size = {"a size",
-                                 "bytes",
-                                 "B",
-                                 "1 GiB",
-                                 {{"B", 1, true},
-                                  {"kB", kKilo, false},
-                                  {"MB", kMega, false},
-                                  {"GB", kGiga, false},
-                                  {"TB", kTera, false},
-                                  {"KiB", kKibi, true},
-                                  {"MiB", kMebi, true},
-                                  {"GiB", kGibi, true},
-                                  {"TiB", kTebi, true}}};
-  return size;
+  static const Dimension kSize = {"a size",
+                                  "bytes",
+                                  "B",
+                                  "1 GiB",
+                                  {{"B", 1, true},
+                                   {"kB", kKilo, false},
+                                   {"MB", kMega, false},
+                                   {"GB", kGiga, false},
+                                   {"TB", kTera, false},
+                                   {"KiB", kKibi, true},
+                                   {"MiB", kMebi, true},
+                                   {"GiB", kGibi, true},
+                                   {"TiB", kTebi, true}}};
+  return kSize;
 }
 
 const Dimension& bandwidth_dimension() {
-  static const Dimension bandwidth = {"a bandwidth",
-                                      "bit/s",
-                                      "bit/s",
-                                      "100 Gb/s",
-                                      {{"bit/s", 1, true},
-                                       {"b/s", 1, false},
-                                       {"kb/s", kKilo, true},
-                                       {"Mb/s", kMega, true},
-                                       {"Gb/s", kGiga, true},
-                                       {"Tb/s", kTera, true},
-                                       {"kbit/s", kKilo, false},
-                                       {"Mbit/s", kMega, false},
-                                       {"Gbit/s", kGiga, false},
-                                       {"Tbit/s", kTera, false},
-                                       {"B/s", 8, false},
-                                       {"kB/s", 8 * kKilo, false},
-                                       {"MB/s", 8 * kMega, false},
-                                       {"GB/s", 8 * kGiga, false},
-                                       {"TB/s", 8 * kTera, false},
-                                       {"KiB/s", 8 * kKibi, false},
-                                       {"MiB/s", 8 * kMebi, false},
-                                       {"GiB/s", 8 * kGibi, false}}};
-  return bandwidth;
+  static const Dimension kBandwidth = {"a bandwidth",
+                                       "bit/s",
+                                       "bit/s",
+                                       "100 Gb/s",
+                                       {{"bit/s", 1, true},
+                                        {"b/s", 1, false},
+                                        {"kb/s", kKilo, true},
+                                        {"Mb/s", kMega, true},
+                                        {"Gb/s", kGiga, true},
+                                        {"Tb/s", kTera, true},
+                                        {"kbit/s", kKilo, false},
+                                        {"Mbit/s", kMega, false},
+                                        {"Gbit/s", kGiga, false},
+                                        {"Tbit/s", kTera, false},
+                                        {"B/s", 8, false},
+                                        {"kB/s", 8 * kKilo, false},
+                                        {"MB/s", 8 * kMega, false},
+                                        {"GB/s", 8 * kGiga, false},
+                                        {"TB/s", 8 * kTera, false},
+                                        {"KiB/s", 8 * kKibi, false},
+                                        {"MiB/s", 8 * kMebi, false},
+                                        {"GiB/s", 8 * kGibi, false}}};
+  return kBandwidth;
 }
 
 const Dimension& duration_dimension() {
-  static const Dimension duration = {"a duration",
-                                     "picoseconds",
-                                     "ps",
-                                     "1.5 us",
-                                     {{"ps", 1, true},
-                                      {"ns", kKilo, true},
-                                      {"us", kMega, true},
-                                      {"ms", kGiga, true},
-                                      {"s", kTera, true},
-                                      {"min", 60 * kTera, false},
-                                      {"h", 3600 * kTera, false}}};
-  return duration;
+  static const Dimension kDuration = {"a duration",
+                                      "picoseconds",
+                                      "ps",
+                                      "1.5 us",
+                                      {{"ps", 1, true},
+                                       {"ns", kKilo, true},
+                                       {"us", kMega, true},
+                                       {"ms", kGiga, true},
+                                       {"s", kTera, true},
+                                       {"min", 60 * kTera, false},
+                                       {"h", 3600 * kTera, false}}};
+  return kDuration;
 }
 
 /// nccl-tests' -b and -e: K, M and G are binary, in either case.
 const Dimension& nccl_tests_dimension() {
-  static const Dimension size = {"a size",
-                                 "bytes",
-                                 "B",
-                                 "128M",
-                                 {{"B", 1, true},
-                                  {"K", kKibi, false},
-                                  {"M", kMebi, false},
-                                  {"G", kGibi, false},
-                                  {"k", kKibi, false},
-                                  {"m", kMebi, false},
-                                  {"g", kGibi, false},
-                                  {"KiB", kKibi, false},
-                                  {"MiB", kMebi, false},
-                                  {"GiB", kGibi, false}}};
-  return size;
+  static const Dimension kSize = {"a size",
+                                  "bytes",
+                                  "B",
+                                  "128M",
+                                  {{"B", 1, true},
+                                   {"K", kKibi, false},
+                                   {"M", kMebi, false},
+                                   {"G", kGibi, false},
+                                   {"k", kKibi, false},
+                                   {"m", kMebi, false},
+                                   {"g", kGibi, false},
+                                   {"KiB", kKibi, false},
+                                   {"MiB", kMebi, false},
+                                   {"GiB", kGibi, false}}};
+  return kSize;
 }
 
 std::vector<std::string> names(const Dimension& dimension) {

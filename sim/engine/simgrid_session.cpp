@@ -46,13 +46,13 @@ std::unique_ptr<simgrid::s4u::Engine> create_instance() {
 // flag). A sealed platform takes no new links, and the first engine must not differ from the next
 // ones, so an instance that nobody uses takes the seal.
 void spend_the_seal() {
-  static const bool spent = [] {
+  static const bool kSpent = [] {
     const std::unique_ptr<simgrid::s4u::Engine> instance = create_instance();
     simgrid::s4u::create_empty_zone("sealed");
     instance->seal_platform();
     return true;
   }();
-  static_cast<void>(spent);
+  static_cast<void>(kSpent);
 }
 
 }  // namespace

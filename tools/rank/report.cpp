@@ -48,14 +48,16 @@ std::string section_text(const real::Task& task, const SectionResult& section) {
       fmt::format("\n{}: {} on {} ranks, {}\n", bold(section.title, task.colour),
                   collectives::to_string(section.collective), section.ranks, section.network);
   const real::verbs::Registration& memory = section.registration;
-  if (memory.regions > 0)
+  if (memory.regions > 0) {
     text += fmt::format("memory registered once: {} region{}, {} B, {:.2f} us\n", memory.regions,
                         memory.regions == 1 ? "" : "s", memory.bytes, memory.us);
+  }
   text += format_table(columns, rows, task.colour);
   for (const PointResult& point : section.points) {
-    if (point.wrong > 0)
+    if (point.wrong > 0) {
       text += fmt::format("{} {} B: {}\n", red("WRONG", task.colour), point.bytes.count(),
                           point.first_wrong);
+    }
   }
   return text;
 }

@@ -55,10 +55,11 @@ ChannelSearch::Walk ChannelSearch::start_walk(Order order) const {
   Walk walk;
   walk.order = order;
   if (system_.inter) {
-    if (now_.pattern == Pattern::kRing)
+    if (now_.pattern == Pattern::kRing) {
       walk.back_to_net = gpus_ - 1;
-    else
+    } else {
       walk.back_to_net = now_.pattern == Pattern::kSplitTree ? 1 : 0;
+    }
   } else if (now_.pattern == Pattern::kRing) {
     walk.back_to_first = gpus_ - 1;
   }
@@ -66,10 +67,11 @@ ChannelSearch::Walk ChannelSearch::start_walk(Order order) const {
 }
 
 void ChannelSearch::next_channel(int& time) {
-  if (system_.inter)
+  if (system_.inter) {
     start_at_nets(time);
-  else
+  } else {
     start_at_gpus(time);
+  }
 }
 
 int ChannelSearch::replayed_gpu(int position) const {
@@ -81,10 +83,11 @@ void ChannelSearch::start_at_gpus(int& time) {
     enter({-1, now_.channels, 0}, start_walk(Order::kFree), time);
     return;
   }
-  if (now_.channels == 0)
+  if (now_.channels == 0) {
     enter({-1, 0, 0}, start_walk(Order::kPci), time);
-  else
+  } else {
     enter({-1, replayed_gpu(0), 0}, start_walk(Order::kReplay), time);
+  }
   if (now_.same_channels && now_.channels > 0)
     return;
   for (int gpu = 0; gpu < gpus_; gpu++)
@@ -224,18 +227,19 @@ void ChannelSearch::visit(const Step& step, const Walk& walk, int& time) {
   }
   now_.order[at(now_.channels * gpus_ + step.position)] =
       system_.node(NodeType::kGpu, step.gpu).gpu.rank;
-  if (step.position == walk.back_to_net)
+  if (step.position == walk.back_to_net) {
     return_to_net(step, walk, time);
-  else if (now_.pattern == Pattern::kNvls)
+  } else if (now_.pattern == Pattern::kNvls) {
     try_nvls(step.gpu, time);
-  else if (now_.pattern == Pattern::kCollNetDirect)
+  } else if (now_.pattern == Pattern::kCollNetDirect) {
     try_collnet_direct(step.gpu, time);
-  else if (step.position < gpus_ - 1)
+  } else if (step.position < gpus_ - 1) {
     next_gpus(step, walk, time);
-  else if (step.position == walk.back_to_first)
+  } else if (step.position == walk.back_to_first) {
     return_to_first(step, walk, time);
-  else
+  } else {
     visit({-1, step.gpu, gpus_}, {-1, -1, walk.order}, time);
+  }
 }
 
 void ChannelSearch::complete(int& time) {
@@ -375,9 +379,10 @@ void ChannelSearch::try_collnet_direct(int head, int& time) {
     if (in == gpus_) {
       int position = 1;
       for (int gpu = 0; gpu < gpus_; gpu++) {
-        if (gpu != head)
+        if (gpu != head) {
           now_.order[at(now_.channels * gpus_ + position++)] =
               system_.node(NodeType::kGpu, gpu).gpu.rank;
+        }
       }
       visit({-1, head, gpus_}, {}, time);
     }

@@ -151,10 +151,11 @@ class Decider {
     if (trimmed)
       keep_gpus(system, part);
     system.inter = static_cast<int>(part.size()) != ranks_;
-    if (system.inter && system.count(NodeType::kNet) == 0)
+    if (system.inter && system.count(NodeType::kNet) == 0) {
       throw InputError({{system.where,
                          "ranks that only the network joins, and the topology has no "
                          "NIC ('net')"}});
+    }
     const bool drop_nets = !system.inter && !system.switches.keep_nets;
     if (drop_nets)
       remove_nets(system);

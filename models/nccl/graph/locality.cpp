@@ -35,10 +35,11 @@ PathRules path_rules(const Environment& environment, const Switches& switches) {
   rules.net_intra = numeric(environment, "NCCL_NET_DISABLE_INTRA", 0) != 1;
   rules.gdr_read = numeric(environment, "NCCL_NET_GDR_READ", -2);
   rules.gdr_level = level(environment, "NCCL_NET_GDR_LEVEL", switches);
-  if (numeric(environment, "NCCL_P2P_DISABLE", 0) == 1)
+  if (numeric(environment, "NCCL_P2P_DISABLE", 0) == 1) {
     rules.p2p_level = PathType::kLoc;
-  else
+  } else {
     rules.p2p_level = level(environment, "NCCL_P2P_LEVEL", switches);
+  }
   rules.netdevs_policy = text(environment, "NCCL_NETDEVS_POLICY").value_or("AUTO");
   return rules;
 }
@@ -71,10 +72,11 @@ void keep_gpus(System& system, const std::vector<int>& keep) {
   std::vector<int> rest;
   std::vector<bool> gone(system.nodes.size(), false);
   for (std::size_t i = 0; i < gpus.size(); i++) {
-    if (std::find(keep.begin(), keep.end(), static_cast<int>(i)) != keep.end())
+    if (std::find(keep.begin(), keep.end(), static_cast<int>(i)) != keep.end()) {
       rest.push_back(gpus[i]);
-    else
+    } else {
       gone[at(gpus[i])] = true;
+    }
   }
   gpus = std::move(rest);
   for (Node& node : system.nodes) {

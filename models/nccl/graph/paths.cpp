@@ -172,8 +172,8 @@ class Correction {
   Path& path(NodeType a, int i, NodeType b, int j) {
     return system_.path(system_.node_of(a, i), system_.node_of(b, j));
   }
-  int gpu_node(int gpu) const { return system_.node_of(NodeType::kGpu, gpu); }
-  int net_node(int net) const { return system_.node_of(NodeType::kNet, net); }
+  [[nodiscard]] int gpu_node(int gpu) const { return system_.node_of(NodeType::kGpu, gpu); }
+  [[nodiscard]] int net_node(int net) const { return system_.node_of(NodeType::kNet, net); }
 
   /// Replaces the path from a to b by the one over `via`.
   void detour(int via, int a, int b) {
@@ -208,9 +208,10 @@ class Correction {
         continue;
       const bool same_host =
           system_.node(NodeType::kGpu, from).host == system_.node(NodeType::kGpu, to).host;
-      if (!same_host || !rules_.shm || by_net)
+      if (!same_host || !rules_.shm || by_net) {
         path(NodeType::kGpu, from, NodeType::kGpu, to).type =
             system_.switches.unreachable_is_net ? PathType::kNet : PathType::kDis;
+      }
     }
   }
 

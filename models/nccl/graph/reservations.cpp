@@ -258,10 +258,11 @@ bool Reservations::take_one(const Op& op, const Rate& rate) {
   };
   const auto reduce = [&](int link, const Amount& amount) {
     int& left = left_[at(link)];
-    if (left != kInexact && amount.thousandths <= kMostThousandths)
+    if (left != kInexact && amount.thousandths <= kMostThousandths) {
       left -= amount.thousandths;
-    else
+    } else {
       set_value(link, minus_rounded(value(link), amount.bandwidth));
+    }
   };
   const Amount& there = rate[op.amount];
   const Amount& back = rate[op.back_amount];
@@ -284,10 +285,11 @@ void Reservations::give_back_until(int first, int last, const Rate& rate) {
 
 void Reservations::give(int link, const Amount& amount) {
   int& left = left_[at(link)];
-  if (left >= 0 && left <= kMostThousandths - amount.thousandths)
+  if (left >= 0 && left <= kMostThousandths - amount.thousandths) {
     left += amount.thousandths;
-  else
+  } else {
     set_value(link, minus_rounded(value(link), -amount.bandwidth));
+  }
 }
 
 float Reservations::value(int link) const {

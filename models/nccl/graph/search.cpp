@@ -289,7 +289,8 @@ class GraphSearch {
       best_.nets[at(channel * 2)] = best_.net(channel - old, 0);
       best_.nets[at(channel * 2 + 1)] = best_.net(channel - old, 1);
     }
-    const auto share = static_cast<float>((doubled + old - 1) / old);
+    const int copies = (doubled + old - 1) / old;
+    const auto share = static_cast<float>(copies);
     best_.bw_intra /= share;
     best_.bw_inter /= share;
     best_.channels = doubled;

@@ -141,7 +141,7 @@ class Builder {
     return number;
   }
   std::vector<int>& list(NodeType type) { return system_.by_type[static_cast<std::size_t>(type)]; }
-  int find(NodeType type, int host, std::uint64_t id) const {
+  [[nodiscard]] int find(NodeType type, int host, std::uint64_t id) const {
     for (const int number : system_.all(type)) {
       const Node& node = system_.nodes[static_cast<std::size_t>(number)];
       if (node.host == host && node.id == id)
@@ -230,10 +230,11 @@ class Builder {
     const auto other = std::find_if(drafts(nic).begin(), drafts(nic).end(), [&](const Draft& link) {
       return link.kind == LinkKind::kPci && link.to != parent;
     });
-    if (other != drafts(nic).end())
+    if (other != drafts(nic).end()) {
       throw InputError({{element.where, fmt::format("the NIC card of bus id '{}' stands at two "
                                                     "places, expected one for all its functions",
                                                     element.text("busid"))}});
+    }
   }
 
   static std::uint64_t pci_device_of(const Element& element) {

@@ -35,11 +35,12 @@ int whole(float value) {
 }
 
 float nvlink_bandwidth(int sm, const Switches& switches) {
-  if (sm >= 100)
+  if (sm >= 100) {
     return switches.version >= Version{2, 27, 5} ? 40.1F
            : switches.version >= Version{2, 25, 1}
                ? 40.0F
                : (switches.version >= Version{2, 20, 3} ? 20.6F : 20.0F);
+  }
   if (sm >= 90)
     return switches.version >= Version{2, 20, 3} ? 20.6F : 20.0F;
   if (sm == 86)

@@ -75,10 +75,11 @@ void merge(Element& into, const Element& from) {
     const auto same =
         std::find_if(into.children.begin(), into.children.end(),
                      [&](const Element& candidate) { return same_attributes(candidate, child); });
-    if (same == into.children.end())
+    if (same == into.children.end()) {
       into.children.push_back(child);
-    else
+    } else {
       merge(*same, child);
+    }
   }
 }
 
@@ -108,10 +109,11 @@ Element merged_document(const std::vector<const Element*>& hosts, const Switches
     for (int rank = first; rank < first + gpus; rank++) {
       Element view = host;
       Trimmer(rank, switches.trim_nets).keep(view);
-      if (merged.tag.empty())
+      if (merged.tag.empty()) {
         merged = std::move(view);
-      else
+      } else {
         merge(merged, view);
+      }
     }
     first += gpus;
   }

@@ -151,11 +151,12 @@ class Reader {
 
   void check_version(const Element& system) {
     const std::string* version = system.find("version");
-    if (version == nullptr)
+    if (version == nullptr) {
       problems_.add(system.where,
                     fmt::format("'{}' has no attribute 'version', expected '1'", system.tag));
-    else if (*version != "1")
+    } else if (*version != "1") {
       problems_.add(system.where, fmt::format("version is '{}', NCCL reads '1'", *version));
+    }
   }
 
   const Format& format_;
@@ -170,16 +171,18 @@ class Reader {
 void check_numbers(const Element& element, Problems& problems) {
   if (element.tag == "gpu") {
     const long long dev = element.number("dev", 0);
-    if (dev < 0 || dev > kMostDevice)
+    if (dev < 0 || dev > kMostDevice) {
       problems.add(element.where, fmt::format("device number '{}' of 'gpu', expected 0 to {}",
                                               element.text("dev"), kMostDevice));
+    }
   }
   if (element.tag == "net") {
     const std::string latency = element.text("latency");
     const float value = std::strtof(latency.c_str(), nullptr);
-    if (!(std::abs(value) <= kMostLatency))
+    if (!(std::abs(value) <= kMostLatency)) {
       problems.add(element.where, fmt::format("latency '{}' of 'net', expected at most {} us",
                                               latency, static_cast<int>(kMostLatency)));
+    }
   }
   for (const Element& child : element.children)
     check_numbers(child, problems);
@@ -234,10 +237,11 @@ std::string escaped(const std::string& value) {
         result += "&quot;";
         break;
       default:
-        if (static_cast<unsigned char>(c) < 0x20)
+        if (static_cast<unsigned char>(c) < 0x20) {
           result += fmt::format("&#{};", static_cast<int>(c));
-        else
+        } else {
           result += c;
+        }
         break;
     }
   }
