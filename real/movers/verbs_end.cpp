@@ -231,16 +231,31 @@ void VerbsEnd::complete(std::size_t lane, const verbs::Completion& completion) {
     on_read(id.number);
 }
 
+std::string VerbsEnd::port_trouble() const {
+  verbs::PortFacts facts;
+  const int status =
+      shared_.device->api().query_port(shared_.device->context(), shared_.options.port, facts);
+  if (status != 0)
+    return "the port cannot be asked: " + errno_text(status);
+  if (facts.state != kActivePort)
+    return fmt::format("the port is {}: link down", verbs::port_state_text(facts.state));
+  return "";
+}
+
 void VerbsEnd::fail(std::size_t lane, const verbs::Completion& completion) const {
   const WorkId id = WorkId::unpack(completion.id);
   const verbs::QueuePair& queue_pair = *lanes_[lane].queue_pair;
   std::string reason = verbs::status_text(completion.status);
   if (completion.vendor_code != 0)
     reason += fmt::format(" (vendor code 0x{:x})", completion.vendor_code);
+  const std::string port = port_trouble();
+  if (!port.empty())
+    reason += "; " + port;
   const SystemError::Details details{
       work_name(id.kind, shared_.options.method), reason,
       fmt::format("{}, {}", queue_pair.describe(), to_string(link_.id)), queue_pair.peer()};
-  if (verbs::peer_may_be_gone(completion.status))
+  // With the own port down, this rank knows the cause better than any other.
+  if (verbs::peer_may_be_gone(completion.status) && port.empty())
     throw PeerLost(details, completion.status == verbs::kFlushed);
   throw SystemError(details);
 }
@@ -260,17 +275,12 @@ LinkView VerbsEnd::look(bool silent) const {
   const auto found = std::find_if(lanes_.begin(), lanes_.end(), Lane::waits);
   const verbs::QueuePair& queue_pair =
       *(found == lanes_.end() ? lanes_.front() : *found).queue_pair;
-  verbs::PortFacts facts;
-  const int status =
-      shared_.device->api().query_port(shared_.device->context(), shared_.options.port, facts);
-  std::string cause =
-      silent ? "the port is Active, but the peer's device acknowledges nothing: link down behind "
-               "it, wrong GID index, another P_Key, or the peer's host is gone"
-             : "the port is Active: the peer hangs or waits, or nothing of it gets through";
-  if (status != 0)
-    cause = "the port cannot be asked: " + errno_text(status);
-  else if (facts.state != kActivePort)
-    cause = fmt::format("the port is {}: link down", verbs::port_state_text(facts.state));
+  std::string cause = port_trouble();
+  if (cause.empty()) {
+    cause = silent ? "the port is Active, but the peer's device acknowledges nothing: link down "
+                     "behind it, wrong GID index, another P_Key, or the peer's host is gone"
+                   : "the port is Active: the peer hangs or waits, or nothing of it gets through";
+  }
   return {fmt::format("{}, {}", queue_pair.describe(), to_string(link_.id)), queue_pair.peer(),
           cause};
 }

@@ -172,6 +172,8 @@ class VerbsEnd {
   std::unique_ptr<ReceivePool> own_pool_;
 
  private:
+  /// What is wrong with the port now, if anything.
+  [[nodiscard]] std::string port_trouble() const;
   [[nodiscard]] std::uint32_t first_sequence(std::size_t lane) const;
 };
 

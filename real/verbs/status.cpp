@@ -22,8 +22,8 @@ constexpr std::array<StatusWords, 23> kStatuses = {{
      "local length error: the message is longer than the receive buffer or than the port allows; "
      "the peer sends another byte count"},
     {"IBV_WC_LOC_QP_OP_ERR",
-     "local QP operation error: inconsistent work request, a key of another protection domain "
-     "(soft-RoCE), or driver fault"},
+     "local QP operation error: inconsistent work request or driver fault; on soft-RoCE also a key "
+     "of another protection domain, or no route to the peer"},
     {"IBV_WC_LOC_EEC_OP_ERR", "local EE context error: not used by reliable connections"},
     {"IBV_WC_LOC_PROT_ERR",
      "local protection error: the local buffer is not registered (any more) with this key or in "
@@ -128,6 +128,7 @@ constexpr std::array kCauses = {
     Cause{"ibv_query_gid", EINVAL, "the GID index is beyond the table of the port"},
     Cause{"ibv_query_gid", ENODATA, "the GID table entry is empty"},
     Cause{"ibv_query_pkey", EINVAL, "the P_Key index is beyond the table of the port"},
+    Cause{"ibv_query_pkey", ENOENT, "the P_Key index is beyond the table of the port"},
     Cause{"ibv_post_send", ENOMEM, "the send queue is full"},
     Cause{"ibv_post_recv", ENOMEM, "the receive queue is full"},
     Cause{"ibv_post_srq_recv", ENOMEM, "the shared receive queue is full"},

@@ -142,7 +142,8 @@ TEST_P(EachCompletion, LinkDownForGood) {
       "down, wrong GID index, another P_Key, QP time-out too short for the path (NCCL_IB_TIMEOUT), "
       "or the peer's queue pair is gone (vendor code 0x81)";
   const std::string back =
-      " (on fake1 port 1 QP 0x#, link 1 -> 0 channel 0) (peer rank 0 (host:pid) QP 0x# GID "
+      "; the port is Down: link down (on fake1 port 1 QP 0x#, link 1 -> 0 channel 0) (peer rank 0 "
+      "(host:pid) QP 0x# GID "
       "::ffff:10.0.0.1)";
   // Neither rank gets an answer.
   expect_causes(failures_of(setting),

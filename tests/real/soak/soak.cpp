@@ -7,6 +7,7 @@
 // what went wrong.
 #include <filesystem>
 #include <iostream>
+#include <malloc.h>
 #include <map>
 
 #include <fmt/format.h>
@@ -19,6 +20,8 @@ namespace busbw::real {
 namespace {
 
 constexpr Milliseconds kLongestRound{60000};
+/// What malloc keeps for its threads.
+constexpr std::size_t kHeapNoise = 1 << 19;
 
 struct Orders {
   std::int64_t seconds = 15;
@@ -40,13 +43,9 @@ std::size_t threads() {
     ++count;
   return count;
 }
-/// In kB: VmRSS of /proc/self/status.
-std::int64_t resident_kb() {
-  for (const std::string_view line : split_lines(read_file("/proc/self/status", 65536))) {
-    if (line.rfind("VmRSS:", 0) == 0)
-      return parse_integer(trim(line.substr(6, line.find("kB") - 6))).value_or(0);
-  }
-  return 0;
+/// Bytes that malloc has handed out and not got back, of all threads; 0 under sanitizers.
+std::size_t heap_bytes() {
+  return ::mallinfo2().uordblks;
 }
 
 class Soak {
@@ -72,9 +71,9 @@ class Soak {
       }
       ++done_[to_string(round.fate)];
       if (number++ == first) {
-        // What the first round leaves open for good belongs to the libraries.
+        // What the first round leaves for good belongs to the libraries.
         files_ = open_files();
-        first_kb_ = resident_kb();
+        heap_ = heap_bytes();
       }
     } while (!orders_.round && !end.passed() && SignalWatch::pending() == 0);
     report(number - first);
@@ -90,8 +89,13 @@ class Soak {
       return "it took more than " + to_string(kLongestRound);
     if (files_ != 0 && open_files() != files_)
       return fmt::format("{} files are open, {} were", open_files(), files_);
+    // A thread that was joined may be seen for a moment yet.
+    for (int tries = 0; threads() != 1 && tries < 100; ++tries)
+      sleep_on({}, Milliseconds(10));
     if (threads() != 1)
       return fmt::format("{} threads are left", threads());
+    if (heap_ != 0 && heap_bytes() > heap_ + kHeapNoise)
+      return fmt::format("{} bytes of memory are in use, {} were", heap_bytes(), heap_);
     return std::nullopt;
   }
 
@@ -100,10 +104,11 @@ class Soak {
     for (const auto& [fate, count] : done_)
       fates += fmt::format("{}{} {}", fates.empty() ? "" : ", ", count, fate);
     std::cout << fmt::format(
-        "soak: seed {}, {} rounds ({}): {} collectives of {} bytes right, {} open files as at the "
-        "start, {} kB resident, {} after the first round\n",
-        orders_.seed, rounds, fates, counts_.collectives, counts_.bytes, open_files(),
-        resident_kb(), first_kb_);
+        "soak: seed {}, {} rounds ({}): {} collectives of {} bytes right; {} open files, {} bytes "
+        "of "
+        "memory, {} after the first round\n",
+        orders_.seed, rounds, fates, counts_.collectives, counts_.bytes, open_files(), heap_bytes(),
+        heap_);
   }
 
   Orders orders_;
@@ -112,7 +117,7 @@ class Soak {
   SoakCounts counts_;
   std::map<std::string, std::int64_t> done_;
   std::size_t files_ = 0;
-  std::int64_t first_kb_ = 0;
+  std::size_t heap_ = 0;
 };
 
 int run(int argc, char** argv) {

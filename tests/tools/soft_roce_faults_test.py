@@ -1,0 +1,266 @@
+"""Faults on RDMA devices: what `busbw measure` says over soft-RoCE, in one run of tools/soft-roce.
+
+Skipped where soft-RoCE cannot be had. Every case names rank, device, port, queue pair, peer, status
+in words and likely cause, ends in time, and leaves nothing on the devices.
+"""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = pathlib.Path(os.environ['BUSBW_PROGRAM'])
+SOAK = PROGRAM.parent / 'tests/real/soak/real_soak'
+SKIPPED = 77  # what CTest takes as skipped; the reason is the last line printed
+LIMIT = 2400  # s: an emulated processor that others share
+
+# Inside the guest. `case NAME COMMAND...` runs it; the lines between its marks are what it said.
+SCRIPT = r'''
+echo guest >/proc/sys/kernel/hostname
+case_() {
+  local name=$1 start=$SECONDS status
+  shift
+  echo "=== $name"
+  "$@" 2>&1
+  status=$?
+  echo "--- $status $((SECONDS - start))"
+}
+resources() { rdma resource show | sed 's/ *$//'; }
+measure() {
+  "$BUSBW_PROGRAM" measure --network verbs --sizes "${SIZES:-64K}" --warmup 1 \
+    --timeout "${TIMEOUT:-20}" "$@"
+}
+fault() { BUSBW_FAULT=$1 measure --iters 20 --env NCCL_IB_TIMEOUT=14 "${@:2}"; }
+# Waits until both ranks run, and a while.
+ranks_run() {
+  local try
+  for ((try = 0; try < 600; ++try)); do
+    [ "$(pgrep -xc busbw-rank)" -lt 2 ] || break
+    sleep 0.1
+  done
+  sleep 3
+}
+# during CHANGE MEASURE-OPTION...: runs the shell text CHANGE while a long measurement runs.
+during() {
+  measure "${@:2}" &
+  local process=$!
+  ranks_run
+  eval "$1"
+  wait "$process"
+}
+as_rank() { RANK=$1 WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=29500 measure "${@:2}"; }
+two_counts() {
+  as_rank 0 --iters 2 &
+  local process=$!
+  SIZES=128K as_rank 1 --iters 2
+  wait "$process"
+}
+two_gids() {
+  as_rank 0 --iters 2 --env NCCL_IB_GID_INDEX=0 &
+  local process=$!
+  as_rank 1 --iters 2 --env NCCL_IB_GID_INDEX=1
+  wait "$process"
+}
+netem() {
+  local device
+  for device in roce1 proce1; do tc qdisc "$1" dev "$device" root "${@:2}"; done
+}
+
+case_ resources resources
+case_ well measure --iters 3 --method write,read,send
+case_ event measure --iters 3 --completion event
+case_ wrong-rkey fault 1:wrong-rkey:5
+case_ wrong-rkey-read fault 1:wrong-rkey:5 --method read
+case_ foreign-pd fault 1:foreign-pd:5
+case_ qp-error fault 0:qp-error:5
+# SEND: after an overrun of WRITEs rdma_rxe of Linux 6.1 holds the memory regions for a minute.
+case_ cq-overflow fault 1:cq-overflow --method send --channels 2
+case_ killed-inside fault 1:kill:7
+case_ killed-outside during 'kill -9 "$(pgrep -xn busbw-rank)"' --iters 1000000
+case_ gid-index measure --iters 3 --env NCCL_IB_GID_INDEX=9
+case_ no-device measure --iters 3 --env NCCL_IB_HCA=mlx5
+case_ pkey-index measure --iters 3 --env NCCL_IB_PKEY=1
+case_ byte-count two_counts
+limited() { ulimit -l 64; measure --iters 3; }
+export -f limited measure
+case_ two-gids two_gids
+case_ memlock setpriv --bounding-set -ipc_lock --inh-caps -ipc_lock bash -c limited
+case_ down-2s during 'ip link set proce1 down; sleep 2; ip link set proce1 up' \
+  --iters 60 --env NCCL_IB_TIMEOUT=18
+# rdma_rxe takes 7 retries, NCCL's number, for endless ones: then the time-out ends it.
+case_ down-for-good during 'ip link set proce1 down' --iters 1000000 --env NCCL_IB_TIMEOUT=14 \
+  --env NCCL_IB_RETRY_CNT=6
+ip link set proce1 up
+TIMEOUT=5
+case_ down-in-silence during 'ip link set proce1 down' --iters 1000000
+TIMEOUT=20
+ip link set proce1 up
+netem replace netem loss 1%
+case_ loss measure --iters 40 --env NCCL_IB_TIMEOUT=14
+netem del
+case_ read-lat env BUSBW_FAULT=0:wrong-rkey:5 "$BUSBW_PROGRAM" read-lat --sizes 4K --iters 20 \
+  --warmup 1
+case_ soak "$SOAK" --devices --seconds 15
+case_ resources-after resources
+# Takes the routes of the port away for good: last.
+TIMEOUT=5
+case_ port-down during 'ip link set roce1 down' --iters 1000000
+'''
+PID = r'\(guest:\d+\)'
+
+
+def guest():
+    """{name: (exit status, seconds, output)} of the cases."""
+    result = subprocess.run(
+        [ROOT / 'tools/soft-roce', '--timeout', str(LIMIT), '--', 'bash', '-c', SCRIPT],
+        env=dict(os.environ, SOAK=str(SOAK)), capture_output=True, text=True,
+        timeout=LIMIT + 600, check=False, stdin=subprocess.DEVNULL)
+    if result.returncode == 3 and 'soft-RoCE cannot be had here' in result.stderr:
+        print(result.stderr.splitlines()[-1], flush=True)
+        os._exit(SKIPPED)
+    cases = {}
+    for name, text, status, seconds in re.findall(r'^=== (\S+)\n(.*?)^--- (\d+) (\d+)$',
+                                                  result.stdout, re.M | re.S):
+        cases[name] = (int(status), int(seconds), text)
+        print(f'{name}: status {status}, {seconds} s\n{text}', end='', flush=True)
+    if result.returncode != 0 and not cases:
+        raise AssertionError(result.stderr)
+    return cases
+
+
+class Faults(unittest.TestCase):
+    cases = {}
+
+    @classmethod
+    def setUpClass(cls):
+        cls.cases = guest()
+
+    def said(self, name, status=3):
+        """What a case said, which ended with this status."""
+        self.assertIn(name, self.cases)
+        found, _, text = self.cases[name]
+        self.assertEqual(found, status, text)
+        return text
+
+    def assert_sentences(self, name, *sentences):
+        """Expects whole lines of a failure, in any order; each may end with what a rank saw."""
+        lines = self.said(name).splitlines()
+        for line in lines:
+            self.assertTrue(any(re.fullmatch(f'error: {sentence}(; rank [01] {PID} saw: .+)?', line)
+                                for sentence in sentences), line)
+        self.assertTrue(lines, name)
+
+    def assert_right(self, name):
+        """Expects a table without a wrong element."""
+        rows = [line.split() for line in self.said(name, 0).splitlines()
+                if re.match(r' *\d+ +\d+ +float', line)]
+        self.assertTrue(rows, name)
+        self.assertEqual({row[8] for row in rows}, {'0'})
+
+    @staticmethod
+    def on(rank, link):
+        """Device, port, queue pair, link and peer, as failures of `rank` end."""
+        return (rf' \(on rxe{rank} port 1 QP 0x[0-9a-f]+, link {link} channel \d\) '
+                rf'\(peer rank {1 - rank} {PID} QP 0x[0-9a-f]+ GID ::ffff:10\.78\.0\.{2 - rank}\)')
+
+    def test_nothing_broken(self):
+        self.assert_right('well')
+        self.assertIn('RDMA READ on rxe1 port 1', self.said('well', 0))
+        self.assertIn('memory registered once: ', self.said('well', 0))
+        self.assert_right('event')
+
+    def test_wrong_rkey(self):
+        refused = (r'IBV_WC_REM_ACCESS_ERR \(10\): the peer refuses the access: wrong rkey, range '
+                   r'outside its registered memory, or memory freed there')
+        self.assert_sentences('wrong-rkey', rf'rank 1 {PID} failed: RDMA WRITE with immediate '
+                              rf'failed: {refused}{self.on(1, "1 -> 0")}')
+        self.assert_sentences('wrong-rkey-read', rf'rank 1 {PID} failed: RDMA READ failed: '
+                              rf'{refused}{self.on(1, "0 -> 1")}')
+        self.assertIn('IBV_WC_REM_ACCESS_ERR (10)', self.said('read-lat'))
+
+    def test_foreign_domain(self):
+        self.assert_sentences(
+            'foreign-pd', rf'rank 1 {PID} failed: RDMA WRITE with immediate failed: '
+            r'IBV_WC_LOC_QP_OP_ERR \(2\): local QP operation error: inconsistent work request or '
+            r'driver fault; on soft-RoCE also a key of another protection domain, or no route to '
+            r'the peer' + self.on(1, '1 -> 0'))
+
+    def test_queue_pair_in_error(self):
+        unreachable = r'IBV_WC_RETRY_EXC_ERR \(12\): peer unreachable: .+'
+        self.assert_sentences(
+            'qp-error', rf'rank 0 {PID} failed: RDMA WRITE with immediate failed: '
+            r'IBV_WC_WR_FLUSH_ERR \(5\): flushed: the queue pair was in error already; look for '
+            r'the first other status on any rank' + self.on(0, '0 -> 1'),
+            rf'rank 1 {PID} failed: [A-Z].+ failed: {unreachable}{self.on(1, "1 -> 0")}')
+
+    def test_completion_queue_overflow(self):
+        self.assert_sentences(
+            'cq-overflow', rf'rank 1 {PID} failed: device event failed: IBV_EVENT_CQ_ERR \(0\): '
+            r'the completion queue overflowed: more completions came than it has entries \(on rxe1 '
+            r'port 1\)')
+
+    def test_killed_rank(self):
+        for name in ('killed-inside', 'killed-outside'):
+            self.assert_sentences(
+                name, rf'rank [01] {PID} failed: it ended without a word: killed, crashed, or its '
+                r'host is gone', r'rank [01] \(process \d+\) was killed by signal 9 \(Killed\)')
+
+    def test_settings(self):
+        self.assert_sentences('gid-index', rf'rank [01] {PID} failed: ibv_query_gid failed: No '
+                              r'data available \(errno 61\): the GID table entry is empty \(on '
+                              r'rxe[01] port 1 GID index 9\)')
+        self.assert_sentences('pkey-index', rf'rank [01] {PID} failed: ibv_query_pkey failed: '
+                              r'(No such file or directory \(errno 2\)|Invalid argument \(errno 22'
+                              r'\)): the P_Key index is beyond the table of the port \(on rxe[01] '
+                              r'port 1 P_Key index 1\)')
+        self.assertIn("rxe0:1 is refused: NCCL_IB_HCA=mlx5 admits only those that start with "
+                      "'mlx5'", self.said('no-device'))
+        self.assert_sentences('memlock', rf'rank [01] {PID} failed: ibv_reg_mr failed: Cannot '
+                              r'allocate memory \(errno 12\): the locked-memory limit is too low '
+                              r'\(ulimit -l: 64; needs unlimited or CAP_IPC_LOCK\), or the device '
+                              r'has none left \(on rxe[01] \d+ bytes\)')
+
+    def test_gids_of_two_kinds(self):
+        """The real ibv_modify_qp refuses."""
+        self.assert_sentences(
+            'two-gids', rf'rank [01] {PID} failed: ibv_modify_qp \(INIT to RTR\) failed: Invalid '
+            r'argument \(errno 22\): empty or foreign GID table entry, GID types that differ, or '
+            r'an MTU that the port lacks \(on rxe[01] port 1 QP 0x\w+ GID index [01]\) '
+            rf'\(peer rank [01] {PID} QP 0x\w+ GID [0-9a-f:.]+\)')
+
+    def test_another_byte_count(self):
+        text = self.said('byte-count')
+        self.assertIn('the ranks do not run the same collective with the same byte count', text)
+
+    def test_link(self):
+        self.assert_right('down-2s')
+        self.assert_right('loss')
+        unreachable = (r'IBV_WC_RETRY_EXC_ERR \(12\): peer unreachable: link down, wrong GID '
+                       r'index, another P_Key, QP time-out too short for the path '
+                       r"\(NCCL_IB_TIMEOUT\), or the peer's queue pair is gone"
+                       r'(; the port is Down: link down)?')
+        self.assert_sentences(
+            'down-for-good',
+            *(rf'rank {rank} {PID} failed: (RDMA WRITE with immediate|SEND of credits) failed: '
+              rf'{unreachable}{self.on(rank, link)}'
+              for rank in (0, 1) for link in ('0 -> 1', '1 -> 0')))
+        # A port whose interface is down sends nothing, or finds no route.
+        for name in ('down-in-silence', 'port-down'):
+            self.assert_sentences(
+                name, rf'rank [01] {PID} failed: \w.+ failed: (nothing within 5 s|IBV_WC_\w+ '
+                r'\(\d+\)): .*(on rank [01] channel \d lane \d \(ring\) step \d+ \(\w+\), |on )'
+                rf'rxe[01] port 1 QP 0x\w+, link . -> . channel \d\) \(peer rank [01] {PID} QP '
+                r'0x\w+ GID [0-9a-f:.]+\)')
+        self.assertIn('the port is Down: link down', self.said('port-down'))
+
+    def test_soak(self):
+        self.assertRegex(self.said('soak', 0), r'^soak: seed 1, \d+ rounds')
+
+    def test_nothing_is_left(self):
+        self.assertEqual(self.said('resources', 0), self.said('resources-after', 0))
+
+
+if __name__ == '__main__':
+    sys.exit(unittest.main())
