@@ -105,6 +105,10 @@ class Measure(unittest.TestCase):
                 self.assertEqual(len(section['results']), 3)
                 self.assertEqual(section['ranks'], ranks)
 
+    def test_completion_by_events(self):
+        for network in (LOOPBACK, ('--network', 'shm')):
+            self.measure('--ranks', '3', *network, '--sizes', '4,100K', '--completion', 'event')
+
     def test_types_and_operators(self):
         for kind, redop in (('bfloat16', 'avg'), ('int8', 'max'), ('double', 'prod')):
             section = self.measure('--ranks', '2', '--network', 'shm', '--type', kind, '--redop',
@@ -165,8 +169,28 @@ class Failures(unittest.TestCase):
             os.kill(ranks[1], signal.SIGKILL)
             _, errors = process.communicate(timeout=40)
             self.assertEqual(process.returncode, 3, errors)
-            self.assertIn('was killed by signal 9', errors)
+            silence = (rf'error: rank 1 \([^ ]+:{ranks[1]}\) failed: it ended without a word: '
+                       r'killed, crashed, or its host is gone(; rank [02] \([^ ]+:\d+\) saw: .+)?')
+            lines = errors.splitlines()
+            self.assertIn(f'error: rank 1 (process {ranks[1]}) was killed by signal 9 (Killed)',
+                          lines)
+            for line in lines[:-1]:
+                self.assertRegex(line, f'^{silence}$')
             self.assertFalse([rank for rank in ranks if os.path.exists(f'/proc/{rank}')])
+
+    def test_a_rank_that_hangs_is_named_and_ended(self):
+        process = start(('measure', *self.LONG, *LOOPBACK, '--timeout', '2'))
+        ranks = ranks_of(process)
+        time.sleep(0.5)
+        os.kill(ranks[1], signal.SIGSTOP)
+        _, errors = process.communicate(timeout=40)
+        self.assertEqual(process.returncode, 3, errors)
+        self.assertRegex(errors, r'error: rank [02] \([^ ]+:\d+\) failed: \w.+ failed: nothing '
+                         r'within 2 s: (the connection stands and is idle: the peer hangs or waits'
+                         r'|\d+ bytes sent are not acknowledged: link down, or packets are lost) '
+                         r'\(on .+, link . -> . channel 0 over TCP from 127\.0\.0\.1 on lo\) '
+                         r'\(peer rank [012] ')
+        self.assertFalse([rank for rank in ranks if os.path.exists(f'/proc/{rank}')])
 
     def test_signals_end_all_ranks(self):
         for number in (signal.SIGINT, signal.SIGTERM):
