@@ -188,7 +188,7 @@ class Failures(unittest.TestCase):
         self.assertRegex(errors, r'error: rank [02] \([^ ]+:\d+\) failed: \w.+ failed: nothing '
                          r'within 2 s: (the connection stands and is idle: the peer hangs or waits'
                          r'|\d+ bytes sent are not acknowledged: link down, or packets are lost) '
-                         r'\(on .+, link . -> . channel 0 over TCP from 127\.0\.0\.1 on lo\) '
+                         r'\(on (.+, )?link . -> . channel 0 over TCP from 127\.0\.0\.1 on lo\) '
                          r'\(peer rank [012] ')
         self.assertFalse([rank for rank in ranks if os.path.exists(f'/proc/{rank}')])
 
