@@ -5,6 +5,7 @@
 // time.
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,10 @@ class Api {
   virtual int query_device(ContextHandle context, DeviceLimits& limits) = 0;
   virtual int query_port(ContextHandle context, int port, PortFacts& facts) = 0;
   virtual int query_gid(ContextHandle context, int port, int index, GidEntry& entry) = 0;
+  /// The first `count` entries of the GID table; none where there is no entry. One call where the
+  /// library has one: a soft-RoCE port has 1024 entries, of which 2 are there.
+  virtual int query_gids(ContextHandle context, int port, int count,
+                         std::vector<std::optional<GidEntry>>& entries);
   virtual int query_pkey(ContextHandle context, int port, int index, std::uint16_t& pkey) = 0;
 
   virtual int alloc_domain(ContextHandle context, DomainHandle& domain) = 0;

@@ -40,6 +40,10 @@ class FaultyVerbs : public Api {
   int query_gid(ContextHandle context, int port, int index, GidEntry& entry) override {
     return api_->query_gid(context, port, index, entry);
   }
+  int query_gids(ContextHandle context, int port, int count,
+                 std::vector<std::optional<GidEntry>>& entries) override {
+    return api_->query_gids(context, port, count, entries);
+  }
   int query_pkey(ContextHandle context, int port, int index, std::uint16_t& pkey) override {
     return api_->query_pkey(context, port, index, pkey);
   }

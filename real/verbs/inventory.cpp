@@ -168,15 +168,21 @@ std::vector<nccl::Hca> read_hcas(const std::shared_ptr<Api>& api, const std::str
 }
 
 std::vector<nccl::GidTableEntry> read_gid_table(const Device& device, int port) {
+  std::vector<std::optional<GidEntry>> entries;
+  const int status =
+      device.api().query_gids(device.context(), port, device.port(port).gid_entries, entries);
+  if (status != 0)
+    fail_call("ibv_query_gid_table", status, fmt::format("{} port {}", device.name(), port));
   std::vector<nccl::GidTableEntry> table;
-  const int entries = device.port(port).gid_entries;
-  for (int index = 0; index < entries; ++index) {
-    GidEntry entry;
-    nccl::GidTableEntry out;
-    out.readable = device.api().query_gid(device.context(), port, index, entry) == 0;
-    out.gid = entry.gid;
-    out.roce_version = entry.type == GidType::kRoceV2 ? 2 : entry.type == GidType::kRoceV1 ? 1 : 0;
-    table.push_back(out);
+  table.reserve(entries.size());
+  for (const std::optional<GidEntry>& entry : entries) {
+    nccl::GidTableEntry& out = table.emplace_back();
+    out.readable = entry.has_value();
+    if (!entry)
+      continue;
+    out.gid = entry->gid;
+    out.roce_version =
+        entry->type == GidType::kRoceV2 ? 2 : entry->type == GidType::kRoceV1 ? 1 : 0;
   }
   return table;
 }

@@ -5,7 +5,10 @@
 #include <arpa/inet.h>
 #include <cerrno>
 #include <cstring>
+#include <memory>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <infiniband/verbs.h>
@@ -87,37 +90,48 @@ AsyncEvent to_event(const ibv_async_event& event) {
   }
 }
 
+GidEntry to_entry(const ibv_gid_entry& found) {
+  GidEntry entry;
+  std::memcpy(entry.gid.data(), found.gid.raw, entry.gid.size());
+  switch (found.gid_type) {
+    case IBV_GID_TYPE_IB:
+      entry.type = GidType::kInfiniBand;
+      break;
+    case IBV_GID_TYPE_ROCE_V1:
+      entry.type = GidType::kRoceV1;
+      break;
+    case IBV_GID_TYPE_ROCE_V2:
+      entry.type = GidType::kRoceV2;
+      break;
+    default:
+      entry.type = GidType::kUnknown;
+  }
+  return entry;
+}
+
 class SystemVerbs : public Api {
  public:
   int list_devices(std::vector<std::string>& names) override {
     names.clear();
-    int count = 0;
-    ibv_device** list = ibv_get_device_list(&count);
-    if (list == nullptr)
-      return failed();
-    for (int i = 0; i < count; ++i)
-      names.emplace_back(ibv_get_device_name(list[i]));
-    ibv_free_device_list(list);
-    return 0;
+    const int status = read_list();
+    for (int i = 0; i < count_; ++i)
+      names.emplace_back(ibv_get_device_name(device_at(i)));
+    return status;
   }
 
   int open_device(const std::string& name, ContextHandle& context) override {
-    int count = 0;
-    ibv_device** list = ibv_get_device_list(&count);
-    if (list == nullptr)
-      return failed();
-    int status = ENODEV;
-    for (int i = 0; i < count; ++i) {
-      if (name == ibv_get_device_name(list[i])) {
-        context.object = ibv_open_device(list[i]);
-        status = context.object == nullptr ? failed() : 0;
-        break;
-      }
-    }
-    ibv_free_device_list(list);
-    if (status == 0)
+    if (const int status = read_list(); status != 0)
+      return status;
+    for (int i = 0; i < count_; ++i) {
+      if (name != ibv_get_device_name(device_at(i)))
+        continue;
+      context.object = ibv_open_device(device_at(i));
+      if (context.object == nullptr)
+        return failed();
       set_nonblocking(raw(context)->async_fd);
-    return status;
+      return 0;
+    }
+    return ENODEV;
   }
   int close_device(ContextHandle context) override { return ibv_close_device(raw(context)); }
 
@@ -161,19 +175,25 @@ class SystemVerbs : public Api {
                                         static_cast<std::uint32_t>(index), &found, 0);
     if (status != 0)
       return status > 0 ? status : failed();
-    std::memcpy(entry.gid.data(), found.gid.raw, entry.gid.size());
-    switch (found.gid_type) {
-      case IBV_GID_TYPE_IB:
-        entry.type = GidType::kInfiniBand;
-        break;
-      case IBV_GID_TYPE_ROCE_V1:
-        entry.type = GidType::kRoceV1;
-        break;
-      case IBV_GID_TYPE_ROCE_V2:
-        entry.type = GidType::kRoceV2;
-        break;
-      default:
-        entry.type = GidType::kUnknown;
+    entry = to_entry(found);
+    return 0;
+  }
+
+  int query_gids(ContextHandle context, int port, int count,
+                 std::vector<std::optional<GidEntry>>& entries) override {
+    entries.assign(static_cast<std::size_t>(count), std::nullopt);
+    ibv_device_attr device{};
+    if (const int status = ibv_query_device(raw(context), &device); status != 0)
+      return status;
+    // The call gives what is there on all ports of the device, and fails when that has no room.
+    std::vector<ibv_gid_entry> found(entries.size() * device.phys_port_cnt);
+    const auto there = ibv_query_gid_table(raw(context), found.data(), found.size(), 0);
+    if (there < 0)
+      return static_cast<int>(-there);
+    found.resize(static_cast<std::size_t>(there));
+    for (const ibv_gid_entry& entry : found) {
+      if (entry.port_num == static_cast<std::uint32_t>(port) && entry.gid_index < entries.size())
+        entries[entry.gid_index] = to_entry(entry);
     }
     return 0;
   }
@@ -405,6 +425,23 @@ class SystemVerbs : public Api {
     ibv_ack_async_event(&found);
     return 0;
   }
+
+ private:
+  /// Reads the list of devices once: libibverbs asks the kernel about each device every time.
+  int read_list() {
+    if (list_ == nullptr) {
+      list_.reset(ibv_get_device_list(&count_));
+      if (list_ == nullptr)
+        return failed();
+    }
+    return 0;
+  }
+
+  [[nodiscard]] ibv_device* device_at(int index) const { return list_.get()[index]; }
+
+  std::unique_ptr<ibv_device*, decltype(&ibv_free_device_list)> list_{nullptr,
+                                                                      &ibv_free_device_list};
+  int count_ = 0;
 };
 
 }  // namespace
