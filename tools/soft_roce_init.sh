@@ -38,6 +38,11 @@ for stream in 0,stdin 1,stdout 2,stderr; do
 done
 for folder in dev proc sys; do $box mount -o bind "/$folder" "/top/$folder"; done
 $box mount -o bind /control /top/run/soft-roce
+# The only provider that is of use here: loading all of them takes longer than most commands.
+if [ -d /top/etc/libibverbs.d ]; then
+  $box mount -t tmpfs tmpfs /top/etc/libibverbs.d
+  echo 'driver rxe' >/top/etc/libibverbs.d/rxe.driver
+fi
 
 # Folders of the host below /tmp and /run that are needed: this repository and the working folder.
 while read -r folder; do
