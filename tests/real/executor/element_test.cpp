@@ -2,6 +2,7 @@
 // values whose results are exact.
 #include "real/executor/element.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -148,6 +149,39 @@ TEST(InputValues, DifferFromRankToRankAndElementToElement) {
     same += input_value(checked, RankId(0), index) == input_value(checked, RankId(0), index + 1);
   }
   EXPECT_LT(same, 10);
+}
+
+/// One after the other, by definition; with more ranks than int8 can count too.
+TEST(ExpectedValue, IsTheReductionOfAllInputs) {
+  for (const std::string& type_name : element_type_names()) {
+    for (const std::string& reduction_name : reduction_names()) {
+      for (const std::int32_t ranks : {1, 2, 3, 8, 130}) {
+        CheckedCollective checked;
+        checked.type = *parse_element_type(type_name);
+        checked.reduction = *collectives::parse_reduction(reduction_name);
+        checked.ranks = ranks;
+        checked.salt = 5;
+        for (std::int64_t index = 0; index < 50; ++index) {
+          std::int64_t result = input_value(checked, RankId(0), index);
+          for (std::int32_t rank = 1; rank < ranks; ++rank) {
+            const std::int64_t value = input_value(checked, RankId(rank), index);
+            if (checked.reduction == Reduction::kProd)
+              result *= value;
+            else if (checked.reduction == Reduction::kMin)
+              result = std::min(result, value);
+            else if (checked.reduction == Reduction::kMax)
+              result = std::max(result, value);
+            else
+              result += value;
+          }
+          if (checked.reduction == Reduction::kAvg)
+            result /= ranks;
+          EXPECT_EQ(expected_value(checked, RankId(0), index, 50), result)
+              << type_name << " " << reduction_name << " " << ranks << " ranks";
+        }
+      }
+    }
+  }
 }
 
 TEST(FindDifference, NamesTheFirstWrongElement) {
