@@ -211,7 +211,7 @@ TEST(Properties, AcsRedirectionIsNeverFaster) {
   const double off = busbw("off");
   const double on = busbw("redirect");
   EXPECT_LT(on, off);
-  // A ring: the uplink of 63 GB/s carries what the NIC sends and what it receives, in each direction.
+  // A ring: the uplink of 63 GB/s carries in each direction what the NIC sends and receives.
   EXPECT_LT(on, 8 * 63.0 / 2);
 }
 
