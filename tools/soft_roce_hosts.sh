@@ -13,11 +13,13 @@
 # hex I: two digits.
 hex() { printf '%02x' "$1"; }
 
-# can_be_native N: whether devices for N hosts can be made here, without touching existing ones.
+# can_be_native N: whether devices for N hosts can be made here, without touching existing ones, or
+# rules of routing that are more than the kernel's three.
 can_be_native() {
   local kind host
   [ "$(id -u)" -eq 0 ] || return 1
-  command -v rdma >/dev/null && command -v ip >/dev/null || return 1
+  command -v rdma >/dev/null && command -v ip >/dev/null && command -v tc >/dev/null || return 1
+  [ "$(ip rule list | cut -d: -f1 | paste -sd' ')" = '0 32766 32767' ] || return 1
   [ -d /sys/module/rdma_rxe ] || modprobe rdma_rxe 2>/dev/null || return 1
   for kind in roce mgmt; do
     [ ! -e "/sys/class/net/br$kind" ] || return 1
@@ -150,7 +152,8 @@ make_hosts() {
 # remove_hosts N: what make_hosts made, as far as it came; tables and neighbours go with the links.
 remove_hosts() {
   local host kind
-  ip rule list | grep -q '^0:.*lookup local' || ip rule add pref 0 lookup local
+  # First of all: without it the machine would not know its own addresses.
+  ip rule list | grep -q '^0:.*lookup local' || ip rule add pref 0 lookup local || return 1
   {
     echo 'rule del pref 100 lookup local'
     for ((host = 0; host < $1; ++host)); do

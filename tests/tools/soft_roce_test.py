@@ -45,6 +45,19 @@ ip link set proce1 up
 sleep 0.5
 state 'cable in'
 ping rxe0 rxe1 1
+if [ "$SOFT_ROCE_GUEST" = yes ]; then
+  source "$ROOT/tools/soft_roce_hosts.sh"
+  remove_hosts "$SOFT_ROCE_HOSTS"
+  left() {
+    echo "left $1: $(ls /sys/class/infiniband | wc -l) devices;" \
+      "$(ls /sys/class/net | paste -sd' '); $(ip rule list | cut -d: -f1 | paste -sd' ')"
+  }
+  left 'by the guest'
+  "$ROOT/tools/soft-roce" --hosts 3 --shape rxe1=40mbit -- bash -c 'ibv_devices | grep -c rxe >&2
+    echo "native: $SOFT_ROCE_GUEST $(tc qdisc show dev roce1 | cut -d" " -f2)"; exit 4'
+  echo "native status: $?"
+  left natively
+fi
 echo 'to standard error' >&2
 exit 3
 '''
@@ -112,7 +125,8 @@ class Devices(unittest.TestCase):
         cls.here.mkdir()
         cls.out = pathlib.Path(holder.name, 'out')
         cls.result = soft_roce.run(FINDINGS, '--hosts', str(HOSTS), '--out', str(cls.out),
-                                   environment={'CARRIED': 'carried over', 'TCP': TCP},
+                                   environment={'CARRIED': 'carried over', 'TCP': TCP,
+                                                'ROOT': str(soft_roce.ROOT)},
                                    cwd=cls.here)
         cls.found = answers(cls.result.stdout)
 
@@ -147,6 +161,15 @@ class Devices(unittest.TestCase):
     def test_a_cable_goes_out_and_in(self):
         self.assertEqual((self.found['cable out'], self.found['cable in']),
                          ('1: DOWN', '4: ACTIVE'))
+
+    def test_devices_are_made_and_removed_natively(self):
+        """The guest is a machine with rdma_rxe: without its devices the tool is native there."""
+        if 'native' not in self.found:
+            self.skipTest('this was native already')
+        for who in ('by the guest', 'natively'):
+            self.assertEqual(self.found[f'left {who}'], '0 devices; lo; 0 32766 32767')
+        self.assertEqual(self.found['native'], 'no tbf')
+        self.assertEqual(self.found['native status'], '4')
 
     def test_surroundings_of_the_command(self):
         self.assertEqual(self.found['carried'], 'carried over')
