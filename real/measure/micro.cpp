@@ -2,8 +2,10 @@
 #include "real/measure/micro.h"
 
 #include <algorithm>
+#include <bit>
 #include <optional>
 
+#include "real/base/wire.h"
 #include "real/measure/measure.h"
 #include "real/measure/network.h"
 #include "sim/core/check.h"
@@ -71,9 +73,10 @@ class Pair {
 
   struct Stream {
     std::vector<double> times_us;  // of a message, by groups of messages
-    double total_us = 0;           // from the first timed send until all were received
+    double total_us = 0;           // of all timed messages
   };
-  /// Rank 0 sends, rank 1 receives. What was warmed up still fills the link when the clock starts.
+  /// Rank 0 sends, rank 1 receives. The clock is rank 1's and starts when it has received the last
+  /// message of the warm-up: what the sender has put into a queue by then does not count.
   Stream stream(Bytes size) {
     start_together();
     Stream result;
@@ -81,26 +84,42 @@ class Pair {
     Clock::time_point start = Clock::now();
     Clock::time_point mark = start;
     for (std::int32_t i = -task_.warmup; i < task_.iterations; ++i) {
-      if (!first_) {
-        receive(size);
+      if (first_) {
+        send(size);
         continue;
       }
-      if (i == 0)
+      receive(size);
+      if (i == -1)
         start = mark = Clock::now();
-      send(size);
       if (i >= 0 && (i + 1) % group == 0) {
         result.times_us.push_back(us_since(mark) / group);
         mark = Clock::now();
       }
     }
-    settle();
     result.total_us = us_since(start);
-    return result;
+    settle();
+    return from_wire(session_.exchange(to_wire(result))[1], session_.group().names[1]);
   }
 
   void end() { session_.barrier(); }
 
  private:
+  static std::string to_wire(const Stream& stream) {
+    WireWriter writer;
+    writer.number(std::bit_cast<std::uint64_t>(stream.total_us));
+    for (const double time : stream.times_us)
+      writer.number(std::bit_cast<std::uint64_t>(time));
+    return writer.take();
+  }
+  static Stream from_wire(const std::string& bytes, const std::string& from) {
+    WireReader reader(bytes, from);
+    Stream stream;
+    stream.total_us = std::bit_cast<double>(reader.number<std::uint64_t>());
+    for (std::size_t left = bytes.size() / sizeof(std::uint64_t) - 1; left > 0; --left)
+      stream.times_us.push_back(std::bit_cast<double>(reader.number<std::uint64_t>()));
+    reader.end();
+    return stream;
+  }
   void start_together() {
     session_.barrier();
     waiter_->moved();
