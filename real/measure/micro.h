@@ -3,10 +3,10 @@
 // pingpong: half a round trip of one message over any mover. send-lat: the same by SEND/RECV
 // (ib_send_lat). read-lat: one RDMA READ of the peer's memory, post to completion, the peer idle
 // (ib_read_lat). write-bw: messages one way by RDMA WRITE, `depth` of them in flight (ib_write_bw);
-// over TCP and shared memory a stream of the same messages. Its clock is the receiver's, from the end
-// of the warm-up on. Received bytes stay in their slots.
-// Differences from perftest: WRITE carries an immediate and slots come back by credits, as in the
-// collectives; completion by polling yields the processor.
+// over TCP and shared memory a stream of the same messages. Its clock is the receiver's, from the
+// end of the warm-up on. Received bytes stay in their slots. Differences from perftest: WRITE
+// carries an immediate and slots come back by credits, as in the collectives; completion by polling
+// yields the processor.
 #pragma once
 #include <memory>
 #include <string>
