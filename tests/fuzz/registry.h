@@ -41,6 +41,7 @@ std::vector<Fuzzer> core_fuzzers();
 std::vector<Fuzzer> json_fuzzers();
 std::vector<Fuzzer> nccl_graph_fuzzers();
 std::vector<Fuzzer> nccl_fuzzers();
+std::vector<Fuzzer> params_fuzzers();
 
 /// Every fuzzer, in the order in which `list` prints and `smoke` runs them.
 std::vector<Fuzzer> all_fuzzers();
