@@ -86,10 +86,14 @@ void sleep_on(const std::vector<int>& descriptors, Milliseconds longest) {
     fail_call("poll", errno);
 }
 
+std::string boot_identity() {
+  return std::string(trim(read_file("/proc/sys/kernel/random/boot_id", 64)));
+}
+
 std::string host_identity(const std::string& override_id) {
   if (!override_id.empty())
     return override_id;
-  std::string id(trim(read_file("/proc/sys/kernel/random/boot_id", 64)));
+  std::string id = boot_identity();
   for (const char* space : {"/proc/self/ns/net", "/proc/self/ns/ipc", "/dev/shm"}) {
     struct stat about {};
     if (::stat(space, &about) != 0)
@@ -99,11 +103,15 @@ std::string host_identity(const std::string& override_id) {
   return id;
 }
 
-std::string process_name() {
+std::string host_name() {
   std::array<char, 256> host{};
   if (::gethostname(host.data(), host.size() - 1) != 0)
     fail_call("gethostname", errno);
-  return fmt::format("{}:{}", host.data(), ::getpid());
+  return host.data();
+}
+
+std::string process_name() {
+  return fmt::format("{}:{}", host_name(), ::getpid());
 }
 
 }  // namespace busbw::real

@@ -62,6 +62,12 @@ void sleep_on(const std::vector<int>& descriptors, Milliseconds longest);
 /// IPC name spaces, unless `override_id` (NCCL_HOSTID) is set.
 std::string host_identity(const std::string& override_id);
 
+/// The running kernel: equal for all processes of a machine, in containers too.
+std::string boot_identity();
+
+/// The host's name.
+std::string host_name();
+
 /// "name:pid".
 std::string process_name();
 

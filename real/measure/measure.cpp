@@ -13,6 +13,7 @@
 #include "real/measure/network.h"
 #include "sim/core/check.h"
 #include "sim/core/errors.h"
+#include "sim/core/quantity.h"
 
 namespace busbw::real {
 namespace {
@@ -74,8 +75,8 @@ verbs::Registration longest_registration(Session& session, const verbs::Registra
 /// One section as one rank.
 class SectionRun {
  public:
-  SectionRun(Session& session, const Task& task, const Section& section)
-      : session_(session), task_(task), section_(section) {}
+  SectionRun(Session& session, const Task& task, const Section& section, const Progress& progress)
+      : session_(session), task_(task), section_(section), progress_(progress) {}
 
   SectionResult run(const std::shared_ptr<verbs::Api>& api) {
     prepare();
@@ -104,6 +105,10 @@ class SectionRun {
     result.ranks = session_.size();
     result.registration = longest_registration(session_, mover->registration());
     for (std::size_t point = 0; point < schedules_.size(); ++point) {
+      if (session_.rank() == RankId(0) && progress_) {
+        progress_(fmt::format("measuring {}, {} ranks, {}", section_.title, session_.size(),
+                              to_string(schedules_[point].bytes)));
+      }
       Executor executor(schedules_[point], session_.rank(), *mover, *buffers[point]);
       const Seen seen = run_point(executor, *buffers[point], schedules_[point], waiter);
       result.points.push_back(merge(section_.points[point], schedules_[point], seen));
@@ -119,6 +124,10 @@ class SectionRun {
     }
     for (const MeasurePoint& point : section_.points)
       schedules_.push_back(make_schedule(request_of(section_, point)));
+  }
+
+  [[nodiscard]] std::int32_t iterations() const {
+    return section_.iterations.value_or(task_.iterations);
   }
 
   /// Points may differ in slots: the fewest serve all of them.
@@ -158,11 +167,11 @@ class SectionRun {
     // Another salt for each point: the result of one is never the result of the next.
     const std::uint64_t salt = salt_ += 2;
     seen.difference = check(executor, buffers, schedule, waiter, salt);
-    for (std::int32_t i = 0; i < task_.warmup; ++i)
+    for (std::int32_t i = 0; i < section_.warmup.value_or(task_.warmup); ++i)
       static_cast<void>(executor.run({section_.type, section_.reduction}, waiter));
     session_.barrier();
     waiter.moved();
-    for (std::int32_t i = 0; i < task_.iterations; ++i) {
+    for (std::int32_t i = 0; i < iterations(); ++i) {
       if (task_.barrier) {
         session_.barrier();
         waiter.moved();
@@ -188,7 +197,7 @@ class SectionRun {
     result.channels = schedule.channels;
     if (has_root(section_.collective))
       result.root = schedule.root.value();
-    std::vector<double> slowest(static_cast<std::size_t>(task_.iterations), 0.0);
+    std::vector<double> slowest(static_cast<std::size_t>(iterations()), 0.0);
     for (std::size_t rank = 0; rank < all.size(); ++rank) {
       const Seen seen = from_wire(all[rank], session_.group().names[rank]);
       CHECK(seen.times_us.size() == slowest.size(), "{} times", seen.times_us.size());
@@ -212,6 +221,7 @@ class SectionRun {
   Session& session_;
   const Task& task_;
   const Section& section_;
+  const Progress& progress_;
   std::vector<Schedule> schedules_;
   std::uint64_t salt_ = 0;
 };
@@ -227,11 +237,12 @@ double quantile(std::vector<double> values, double share) {
 }
 
 std::vector<SectionResult> measure(Session& session, const Task& task,
-                                   const std::shared_ptr<verbs::Api>& api) {
+                                   const std::shared_ptr<verbs::Api>& api,
+                                   const Progress& progress) {
   std::vector<SectionResult> results;
   results.reserve(task.sections.size());
   for (const Section& section : task.sections)
-    results.push_back(SectionRun(session, task, section).run(api));
+    results.push_back(SectionRun(session, task, section, progress).run(api));
   return results;
 }
 

@@ -46,7 +46,8 @@ struct SectionResult {
 /// Every rank calls it with the same task and gets the same results. Throws InputError for shapes
 /// that do not fit the ranks, SystemError as session and movers do.
 std::vector<SectionResult> measure(Session& session, const Task& task,
-                                   const std::shared_ptr<verbs::Api>& api);
+                                   const std::shared_ptr<verbs::Api>& api,
+                                   const Progress& progress = {});
 
 /// The `share` quantile (0 to 1) of values: the smallest that has at least that share at or below
 /// it. Not empty.

@@ -27,20 +27,27 @@ std::vector<bool> inside_of(const Session& session, const NetworkOrder& order) {
   return inside;
 }
 
-/// The order's variables, with NCCL_NET set where it names a network.
-nccl::Environment environment_of(const NetworkOrder& order) {
+/// The order's variables, with NCCL_NET set where it names a network, and the filters of devices
+/// where it names this rank's.
+nccl::Environment environment_of(const Session& session, const NetworkOrder& order) {
   nccl::Environment environment = order.environment;
   if (order.kind == NetworkKind::kVerbs)
     environment["NCCL_NET"] = "IB";
   if (order.kind == NetworkKind::kSocket)
     environment["NCCL_NET"] = "Socket";
+  if (!order.device_of.empty()) {
+    const bool interfaces = order.kind == NetworkKind::kSocket;
+    environment[interfaces ? "NCCL_SOCKET_IFNAME" : "NCCL_IB_HCA"] =
+        "=" + order.device_of.at(session.rank().index());
+  }
   return environment;
 }
 
-nccl::NetworkChoice choose(const NetworkOrder& order, const std::shared_ptr<verbs::Api>& api) {
+nccl::NetworkChoice choose(const Session& session, const NetworkOrder& order,
+                           const std::shared_ptr<verbs::Api>& api) {
   nccl::SelectionInput input;
   input.version = order.version;
-  input.environment = environment_of(order);
+  input.environment = environment_of(session, order);
   nccl::Inventory host;
   host.interfaces = verbs::read_interfaces();
   host.exposure.libibverbs = api != nullptr;
@@ -51,24 +58,33 @@ nccl::NetworkChoice choose(const NetworkOrder& order, const std::shared_ptr<verb
   return nccl::choose_network(input, host);
 }
 
-std::unique_ptr<Mover> tcp_of(const Session& session, const nccl::NetworkChoice& choice) {
+/// The interface of this rank: the ranks of a host take turns.
+const nccl::ChosenInterface& turn_of(const Session& session, const nccl::NetworkChoice& choice) {
   const auto turn = static_cast<std::size_t>(session.local_rank()) % choice.sockets.size();
-  const nccl::ChosenInterface& chosen = choice.sockets[turn];
+  return choice.sockets[turn];
+}
+
+std::unique_ptr<Mover> tcp_of(const Session& session, const nccl::NetworkChoice& choice) {
+  const nccl::ChosenInterface& chosen = turn_of(session, choice);
   return make_tcp_mover({nccl::to_string(chosen.address), chosen.name});
+}
+
+[[noreturn]] void fail_choice(const nccl::NetworkChoice& choice) {
+  std::vector<std::string> texts;
+  texts.reserve(choice.reasons.size());
+  for (const nccl::Reason& reason : choice.reasons)
+    texts.push_back(reason.text);
+  throw SystemError({"choice of the network", join(texts, "; "), "", ""});
 }
 
 /// The network that leaves the host; all ranks must agree on its kind.
 std::unique_ptr<Mover> between(Session& session, const NetworkOrder& order,
                                const std::shared_ptr<verbs::Api>& api) {
-  const nccl::NetworkChoice choice = choose(order, api);
+  const nccl::NetworkChoice choice = choose(session, order, api);
   const std::string own = choice.network.value_or("none");
   const std::vector<std::string> all = session.exchange(own);
-  if (!choice.network) {
-    std::vector<std::string> texts;
-    for (const nccl::Reason& reason : choice.reasons)
-      texts.push_back(reason.text);
-    throw SystemError({"choice of the network", join(texts, "; "), "", ""});
-  }
+  if (!choice.network)
+    fail_choice(choice);
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
     if (all[rank] != own) {
       throw SystemError({"choice of the network",
@@ -90,7 +106,8 @@ VerbsChoice choose_verbs(const Session& session, const NetworkOrder& order,
     throw SystemError(
         {"open of verbs", "this build has no libibverbs (Debian: libibverbs-dev)", "", ""});
   }
-  const verbs::PortSelection selection = verbs::select_ports(api, order.environment, order.version);
+  const verbs::PortSelection selection =
+      verbs::select_ports(api, environment_of(session, order), order.version);
   const verbs::UsablePort& port = verbs::port_of(selection, session.local_rank());
   VerbsChoice choice;
   choice.device = verbs::Device::open(api, port.device);
@@ -121,6 +138,19 @@ std::unique_ptr<Mover> make_mover(Session& session, const NetworkOrder& order,
   if (std::count(inside.begin(), inside.end(), true) == 1)
     return network;
   return make_host_mover(make_shm_mover(), std::move(network), inside);
+}
+
+std::string device_name(const Session& session, const NetworkOrder& order,
+                        const std::shared_ptr<verbs::Api>& api) {
+  if (order.kind == NetworkKind::kShared)
+    return "memory";
+  if (order.kind == NetworkKind::kVerbs)
+    return choose_verbs(session, order, api).device->name();
+  const nccl::NetworkChoice choice = choose(session, order, api);
+  if (!choice.network)
+    fail_choice(choice);
+  return *choice.network == "IB" ? choose_verbs(session, order, api).device->name()
+                                 : turn_of(session, choice).name;
 }
 
 std::string describe_movers(Session& session, const Mover& mover) {

@@ -22,6 +22,11 @@ struct VerbsChoice {
 VerbsChoice choose_verbs(const Session& session, const NetworkOrder& order,
                          const std::shared_ptr<verbs::Api>& api);
 
+/// The HCA or interface that this rank uses between hosts: "mlx5_0", "eth0"; "memory" for shared
+/// memory. Throws as make_mover() does.
+std::string device_name(const Session& session, const NetworkOrder& order,
+                        const std::shared_ptr<verbs::Api>& api);
+
 /// "RDMA WRITE on rxe0 port 1 GID index 1": what all ranks use, each text once with its ranks.
 std::string describe_movers(Session& session, const Mover& mover);
 

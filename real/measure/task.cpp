@@ -10,7 +10,7 @@
 namespace busbw::real {
 namespace {
 
-constexpr const char* kMark = "busbw task 1";
+constexpr const char* kMark = "busbw task 2";
 /// More of anything is no task but noise.
 constexpr std::uint32_t kMostItems = 1U << 24U;
 
@@ -128,10 +128,18 @@ void network_of(Way& way, NetworkOrder& network) {
   enumerator(way, network.completion);
   flag(way, network.shared_inside);
   way.list(network.host_of, [](Way& w, std::int32_t& host) { w.number(host); });
+  way.list(network.device_of, [](Way& w, std::string& device) { w.text(device); });
   environment_of(way, network.environment);
   way.number(network.version.major);
   way.number(network.version.minor);
   way.number(network.version.patch);
+}
+
+template <class Way>
+void count_of(Way& way, std::optional<std::int32_t>& value) {
+  std::int32_t number = value.value_or(-1);
+  way.number(number);
+  value = number < 0 ? std::nullopt : std::optional(number);
 }
 
 template <class Way>
@@ -148,6 +156,8 @@ void section_of(Way& way, Section& section) {
     w.number(point.channels);
     w.number(point.slots);
   });
+  count_of(way, section.warmup);
+  count_of(way, section.iterations);
 }
 
 template <class Way>
@@ -164,6 +174,16 @@ void task_of(Way& way, Task& task) {
     way.list(task.micro->sizes, [](Way& w, Bytes& size) { bytes_of(w, size); });
     way.number(task.micro->depth);
   }
+  bool calibration = task.calibration.has_value();
+  flag(way, calibration);
+  if (calibration) {
+    if constexpr (Way::kReads)
+      task.calibration.emplace();
+    way.list(task.calibration->networks,
+             [](Way& w, NetworkOrder& network) { network_of(w, network); });
+    flag(way, task.calibration->all_pairs);
+    way.text(task.calibration->output);
+  }
   way.number(task.warmup);
   way.number(task.iterations);
   flag(way, task.barrier);
@@ -171,6 +191,8 @@ void task_of(Way& way, Task& task) {
   way.number(task.timeout_ms);
   way.text(task.json);
   flag(way, task.colour);
+  flag(way, task.quiet);
+  flag(way, task.progress);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 // are read, and another version is refused.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,9 +31,10 @@ struct NetworkOrder {
   NetworkKind kind = NetworkKind::kAuto;
   VerbsMethod method = VerbsMethod::kWrite;
   Completion completion = Completion::kPoll;
-  bool shared_inside = true;          // shared memory between ranks of one host
-  std::vector<std::int32_t> host_of;  // hosts as the scenario has them; empty: the real ones
-  nccl::Environment environment;      // NCCL_* variables: devices, GID index, time-outs
+  bool shared_inside = true;           // shared memory between ranks of one host
+  std::vector<std::int32_t> host_of;   // hosts as the scenario has them; empty: the real ones
+  std::vector<std::string> device_of;  // per rank its HCA or interface; empty: NCCL's rules alone
+  nccl::Environment environment;       // NCCL_* variables: devices, GID index, time-outs
   nccl::Version version = nccl::kNewest;
 };
 
@@ -53,6 +55,8 @@ struct Section {
   Reduction reduction = Reduction::kSum;
   collectives::Shape shape;
   std::vector<MeasurePoint> points;
+  std::optional<std::int32_t> warmup;  // in place of the task's
+  std::optional<std::int32_t> iterations;
 };
 
 /// What make_schedule() is asked for a point: its channels of the section's shape.
@@ -69,10 +73,18 @@ struct MicroOrder {
   std::int32_t depth = 128;  // messages in flight of write-bw
 };
 
+/// Micro-benchmarks of many pairs, from which parameters follow (calibrate.h).
+struct CalibrationOrder {
+  std::vector<NetworkOrder> networks;  // each measured by itself
+  bool all_pairs = false;              // else the neighbours of more than kAllPairs ends
+  std::string output;                  // file for the parameters, "-" standard output, "" none
+};
+
 struct Task {
   std::vector<Section> sections;
   std::vector<std::string> remarks;  // printed before the results
   std::optional<MicroOrder> micro;
+  std::optional<CalibrationOrder> calibration;
   std::int32_t warmup = 5;
   std::int32_t iterations = 20;
   bool barrier = false;  // before each iteration, else they run back to back
@@ -80,7 +92,12 @@ struct Task {
   std::int64_t timeout_ms = 30000;  // how long nothing may happen
   std::string json;                 // file for JSON, "-" for standard output, "" none
   bool colour = false;
+  bool quiet = false;     // no report for people
+  bool progress = false;  // a line on standard error that says what is being measured
 };
+
+/// What is being measured now, for people who wait; called by rank 0 only.
+using Progress = std::function<void(const std::string&)>;
 
 std::string to_bytes(const Task& task);
 /// Throws SystemError naming `from` for anything but the bytes of this version.

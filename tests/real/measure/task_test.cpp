@@ -39,6 +39,9 @@ Task full_task() {
   point.options.channels_per_peer = 2;
   point.channels = 2;
   point.slots = 4;
+  section.warmup = 0;
+  section.iterations = 9;
+  section.network.device_of = {"mlx5_0", "mlx5_1", "mlx5_0"};
   task.remarks = {"left out"};
   task.warmup = 3;
   task.iterations = 7;
@@ -74,6 +77,9 @@ TEST(Task, ComesBackFromItsBytes) {
   EXPECT_EQ(options.channel_bytes, (std::vector<Bytes>{Bytes(8), Bytes(4)}));
   EXPECT_EQ(options.root, RankId(2));
   EXPECT_EQ(options.slices, 2);
+  EXPECT_EQ(section.warmup, 0);
+  EXPECT_EQ(section.iterations, 9);
+  EXPECT_EQ(section.network.device_of, task.sections.front().network.device_of);
   // Everything else: the same bytes again.
   EXPECT_EQ(to_bytes(read), to_bytes(task));
   EXPECT_NE(to_bytes(read), to_bytes(Task()));
@@ -90,6 +96,26 @@ TEST(Task, MicroBenchmarkComesBack) {
   EXPECT_EQ(read.micro->kind, MicroKind::kWriteBandwidth);
   EXPECT_EQ(read.micro->sizes, task.micro->sizes);
   EXPECT_EQ(read.micro->depth, 17);
+}
+
+TEST(Task, CalibrationComesBack) {
+  Task task;
+  task.calibration.emplace();
+  task.calibration->networks.resize(2);
+  task.calibration->networks[1].kind = NetworkKind::kSocket;
+  task.calibration->networks[1].device_of = {"eth0", "eth1"};
+  task.calibration->all_pairs = true;
+  task.calibration->output = "p.yaml";
+  task.quiet = true;
+  task.progress = true;
+  const Task read = task_from_bytes(to_bytes(task), "here");
+  ASSERT_TRUE(read.calibration.has_value());
+  ASSERT_EQ(read.calibration->networks.size(), 2U);
+  EXPECT_EQ(read.calibration->networks[1].kind, NetworkKind::kSocket);
+  EXPECT_EQ(read.calibration->networks[1].device_of, (std::vector<std::string>{"eth0", "eth1"}));
+  EXPECT_TRUE(read.calibration->all_pairs);
+  EXPECT_EQ(read.calibration->output, "p.yaml");
+  EXPECT_TRUE(read.quiet && read.progress);
 }
 
 TEST(Task, OtherBytesAreRefused) {
