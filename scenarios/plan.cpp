@@ -183,6 +183,7 @@ Plan make_plan(const Variant& variant, const Job& job) {
   // The hosts of one NVLink domain are one node to NCCL.
   if (variant.cluster.hosts.size() > 1 && graph.comm.nodes > 1) {
     set_network(variant, job, plan);
+    set_measured(variant, plan);
   }
   plan.wiring.p2p = p2p_pairs(graph);
   plan.wiring.shm = nccl::numeric(variant.environment, "NCCL_SHM_DISABLE", 0) != 1;

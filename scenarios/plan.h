@@ -27,11 +27,18 @@ struct Candidate {
 /// [rank][channel]
 using RankPorts = std::vector<std::vector<transport::NetPort>>;
 
+/// Measured parameters in place of the catalogue's: how the ranks are found in them.
+struct MeasuredNetwork {
+  const params::Measured* parameters = nullptr;  // of the variant, which outlives the plan
+  params::MoverKind mover = params::MoverKind::kWrite;
+  std::vector<std::string> end_of_rank;
+};
+
 struct Plan {
   collectives::Shape shape;  // rings and trees of all channels
   /// NCCL's node of each rank: a host, or all hosts of an NVLink domain.
   std::vector<std::int32_t> node_of;
-  RankPorts ring_ports;      // empty on one host
+  RankPorts ring_ports;  // empty on one host
   RankPorts tree_ports;
   RankPorts nvls_ports;             // of heads, the same on each channel
   transport::WiringOptions wiring;  // protocol and ports to be set per candidate
@@ -39,10 +46,11 @@ struct Plan {
   nccl::graph::Communicator comm;
   nccl::graph::Tuning tuning;
   nccl::graph::Switches switches;
+  std::optional<MeasuredNetwork> measured;
 };
 
 /// What `job`, which runs, means for `variant`. Throws InputError when a chosen device is no NIC of
-/// the machine.
+/// the machine, or when the variant's parameters do not know an end or the mover.
 Plan make_plan(const Variant& variant, const Job& job);
 
 /// What to play for a size: first what NCCL takes, or what the workload asks for; then, for

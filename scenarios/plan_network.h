@@ -18,6 +18,10 @@ std::vector<std::int32_t> nodes_of(const nccl::graph::Decision& graph);
 /// where NVLS is not used.
 std::vector<std::vector<RankId>> nvls_heads(const nccl::graph::Decision& graph);
 
+/// Where the variant has measured parameters: the end of each rank in them and the mover. After
+/// set_network(). Throws InputError when they lack one of these.
+void set_measured(const Variant& variant, Plan& plan);
+
 /// Says of two ranks whether NCCL takes P2P between them.
 std::function<bool(RankId, RankId)> p2p_pairs(const nccl::graph::Decision& graph);
 

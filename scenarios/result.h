@@ -76,6 +76,7 @@ struct VariantResult {
   std::string type;                        // of the elements, for the table
   std::vector<std::string> channel_rings;  // "0 3 2 1 4 7 6 5" per channel
   std::string nccl_log;                    // start-up log of rank 0, when asked for
+  std::optional<std::string> parameters;   // file with the measured parameters that were used
   std::vector<SizeResult> results;
   std::optional<Bytes> crossover;  // see crossover.h
   std::optional<TrainingResult> training;

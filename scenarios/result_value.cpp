@@ -105,6 +105,7 @@ Value variant_value(const VariantResult& variant) {
       .set("decision", decision_value(variant))
       .set("outcome", variant.outcome)
       .set("error", optional_value(variant.error))
+      .set("parameters", optional_value(variant.parameters))
       .set("results", std::move(results))
       .set("tree_to_ring_bytes", variant.crossover ? Value(variant.crossover->count()) : Value())
       .set("training", variant.training ? training_value(*variant.training) : Value())

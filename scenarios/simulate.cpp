@@ -24,6 +24,34 @@ void describe_channels(const Plan& plan, VariantResult& result) {
   }
 }
 
+/// Says that the links between hosts are not the catalogue's.
+void add_measured_reason(const Plan& plan, VariantResult& result) {
+  if (!plan.measured) {
+    return;
+  }
+  const MeasuredNetwork& measured = *plan.measured;
+  std::vector<std::string> shared;
+  for (const params::MeasuredMachine& machine : measured.parameters->machines) {
+    const auto ranks = std::count_if(
+        measured.end_of_rank.begin(), measured.end_of_rank.end(), [&](const std::string& end) {
+          return params::machine_of(*measured.parameters, end) == &machine;
+        });
+    if (ranks > machine.processors) {
+      shared.push_back(fmt::format("{} ranks share the {} processor{} of {}", ranks,
+                                   machine.processors, machine.processors == 1 ? "" : "s",
+                                   machine.name));
+    }
+  }
+  result.parameters = measured.parameters->file;
+  result.decision.reasons.push_back(
+      {"network.measured",
+       fmt::format("latency, overheads, gap and bandwidth between hosts are those that were "
+                   "measured by '{}' from {}, in place of the catalogue's{}{}",
+                   to_string(measured.mover), join(measured.end_of_rank, ", "),
+                   shared.empty() ? "" : "; ", join(shared, "; ")),
+       measured.parameters->file + ": " + measured.parameters->source});
+}
+
 void add_measured(const Variant& variant, VariantResult& result) {
   result.measured = variant.measured;
   if (!variant.measured) {
@@ -151,6 +179,7 @@ VariantResult run_variant(const Variant& variant, const Context& context,
   if (result.decision.outcome == nccl::Outcome::kRuns) {
     const Plan plan = make_plan(variant, job);
     describe_channels(plan, result);
+    add_measured_reason(plan, result);
     result.results = simulate_sizes(variant, plan, context, options.engine, fingerprint);
     remark_passed_over(result);
     take_failures(result);

@@ -5,11 +5,14 @@
 #include <memory>
 
 #include "models/collectives/make_schedule.h"
+#include "models/transport/measured_wiring.h"
 #include "scenarios/cut.h"
+#include "scenarios/measured_player.h"
 #include "scenarios/plan.h"
 #include "scenarios/player.h"
 #include "scenarios/simulate.h"
 #include "sim/core/check.h"
+#include "sim/core/errors.h"
 
 namespace busbw::scenarios {
 namespace {
@@ -17,7 +20,18 @@ namespace {
 using collectives::Algorithm;
 using params::Protocol;
 
-Bottleneck bottleneck_of(const engine::Engine& engine, Duration time) {
+/// What each link has carried so far.
+std::vector<Bytes> carried_of(const engine::Engine& engine) {
+  std::vector<Bytes> carried;
+  for (std::size_t i = 0; i < engine.link_count(); ++i) {
+    carried.push_back(engine.usage(engine::LinkId(static_cast<std::int32_t>(i))).carried);
+  }
+  return carried;
+}
+
+/// `before`: what the links had carried when the time began.
+Bottleneck bottleneck_of(const engine::Engine& engine, const std::vector<Bytes>& before,
+                         Duration time) {
   Bottleneck worst;
   for (std::size_t i = 0; i < engine.link_count(); ++i) {
     const engine::LinkId link(static_cast<std::int32_t>(i));
@@ -25,7 +39,8 @@ Bottleneck bottleneck_of(const engine::Engine& engine, Duration time) {
     if (capacity == Bandwidth()) {
       continue;
     }
-    const double carried = static_cast<double>(engine.usage(link).carried.count()) * 8;
+    const Bytes earlier = i < before.size() ? before[i] : Bytes();
+    const double carried = static_cast<double>((engine.usage(link).carried - earlier).count()) * 8;
     const double possible = static_cast<double>(capacity.bps()) * time.as_seconds();
     const double utilization = possible > 0 ? carried / possible : 0;
     // A clear margin, so that links that carry the same do not swap places by a rounding.
@@ -126,7 +141,68 @@ const RankPorts& ports_of(const Plan& plan, Algorithm algorithm) {
   }
 }
 
+/// A connection of the catalogue for the measured player: all its legs as one path.
+transport::MeasuredConnection as_measured(const transport::Connection& connection) {
+  transport::MeasuredConnection measured;
+  measured.name = connection.name;
+  for (const auto* leg : {&connection.fill, &connection.path, &connection.drain}) {
+    measured.path.insert(measured.path.end(), leg->begin(), leg->end());
+  }
+  measured.latency = connection.latency;
+  measured.rate_cap = connection.rate_cap;
+  return measured;
+}
+
+/// Real ranks run a collective again and again: what is measured begins as the one before it has
+/// left the buckets of shapers.
+constexpr int kPlaysBefore = 2;
+
+Run play_on_measured(const Stage& stage, Candidate candidate, Bytes bytes,
+                     Fingerprint& fingerprint) {
+  const MeasuredNetwork& network = *stage.plan.measured;
+  const Cut cut = cut_of(stage.plan, stage.variant, candidate, bytes);
+  const collectives::Shape shape = shape_for(stage.plan, candidate, cut);
+  const collectives::Schedule schedule = collectives::make_schedule(
+      {stage.variant.workload.collective, candidate.algorithm, shape, cut.options});
+  if (schedule.needs_switch()) {
+    throw InputError(collectives::to_string(candidate.algorithm) +
+                     " needs a switch that reduces; measured parameters are those of ranks alone");
+  }
+  const std::unique_ptr<engine::Engine> engine = engine::make_engine(stage.engine);
+  transport::WiringOptions inside = stage.plan.wiring;
+  inside.protocol = candidate.protocol;
+  transport::Wiring catalogue(*engine, stage.variant.cluster, stage.built, stage.context.transports,
+                              inside);
+  transport::MeasuredWiring wiring(*engine, *network.parameters,
+                                   {network.mover, network.end_of_rank, stage.plan.shape.host_of});
+  MeasuredPlayOptions options;
+  options.slots = cut.slots;
+  options.connect = [&](RankId from, RankId to, ChannelId channel) {
+    return wiring.covers(from, to) ? wiring.connect(from, to)
+                                   : as_measured(catalogue.connect(from, to, channel));
+  };
+  for (int before = 0; before < kPlaysBefore; ++before) {
+    static_cast<void>(play_measured(*engine, schedule, options, fingerprint));
+  }
+  const std::vector<Bytes> carried = carried_of(*engine);
+  const Playback playback = play_measured(*engine, schedule, options, fingerprint);
+  Run run;
+  run.algorithm = candidate.algorithm;
+  run.protocol = candidate.protocol;
+  run.channels = cut.channels;
+  run.time = playback.period;
+  run.latency = playback.time;
+  run.messages = playback.messages;
+  run.leaving_host = leaving_host(schedule, shape.host_of);
+  run.failure = playback.failure;
+  run.bottleneck = bottleneck_of(*engine, carried, playback.period);
+  return run;
+}
+
 Run play_candidate(const Stage& stage, Candidate candidate, Bytes bytes, Fingerprint& fingerprint) {
+  if (stage.plan.measured) {
+    return play_on_measured(stage, candidate, bytes, fingerprint);
+  }
   const Cut cut = cut_of(stage.plan, stage.variant, candidate, bytes);
   const collectives::Shape shape = shape_for(stage.plan, candidate, cut);
   const collectives::Schedule schedule = collectives::make_schedule(
@@ -185,7 +261,7 @@ Run play_candidate(const Stage& stage, Candidate candidate, Bytes bytes, Fingerp
   run.messages = playback.messages;
   run.leaving_host = leaving_host(schedule, shape.host_of);
   run.failure = playback.failure;
-  run.bottleneck = bottleneck_of(*engine, playback.period);
+  run.bottleneck = bottleneck_of(*engine, {}, playback.period);
   return run;
 }
 

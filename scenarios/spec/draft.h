@@ -74,6 +74,10 @@ void read_inventory(const YamlNode& node, Problems& problems, Draft& draft);
 Workload read_workload(const YamlNode& node, Problems& problems);
 Training read_training(const YamlNode& node, Problems& problems);
 Measured read_measured(const YamlNode& node, Problems& problems);
+void read_real(const YamlNode& node, Problems& problems, RealRun& real);
+/// The file that the key 'parameters' names, beside the scenario; nothing without the key.
+std::optional<params::Measured> read_parameters(MappingReader& reader);
+Validation read_validation(const YamlNode& node, Problems& problems);
 
 /// `text` with every "{host}" replaced by the number of host `host` (from 0), counted from 1.
 std::string on_host(std::string text, std::int32_t host);

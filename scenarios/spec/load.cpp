@@ -119,6 +119,30 @@ void check_names(const Scenario& scenario, Problems& problems) {
   }
 }
 
+/// The variants that 'validate' names.
+void check_validation(const Scenario& scenario, Problems& problems) {
+  if (!scenario.validation) {
+    return;
+  }
+  std::vector<std::string> names;
+  for (const Variant& variant : scenario.variants) {
+    names.push_back(variant.name);
+  }
+  const auto check = [&](const std::string& name, const char* what, const Location& where) {
+    if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end()) {
+      problems.add(where, std::string(what) + " names the variant '" + name +
+                              "'; allowed: " + quoted_list(names) + did_you_mean(name, names));
+    }
+  };
+  for (const Validation::TimeRatio& ratio : scenario.validation->ratios) {
+    check(ratio.of, "a ratio", ratio.where);
+    check(ratio.over, "a ratio", ratio.where);
+  }
+  for (const std::string& name : scenario.validation->reported) {
+    check(name, "'reported' of 'validate'", scenario.validation->where);
+  }
+}
+
 Scenario read_scenario(const YamlNode& root, const std::string& file, const Library& library,
                        Problems& problems) {
   MappingReader reader(root, "the scenario", problems);
@@ -131,6 +155,9 @@ Scenario read_scenario(const YamlNode& root, const std::string& file, const Libr
   scenario.name = reader.required_text("name");
   scenario.description = reader.text("description").value_or("");
   scenario.estimate = reader.text("estimate").value_or("");
+  if (const auto node = reader.mapping("validate")) {
+    scenario.validation = read_validation(*node, problems);
+  }
   Draft base;
   base.variant.name = "default";
   base.variant.where = root.where();
@@ -155,6 +182,7 @@ Scenario read_scenario(const YamlNode& root, const std::string& file, const Libr
     problems.add(variants->where(), "'variants' is empty");
   }
   check_names(scenario, problems);
+  check_validation(scenario, problems);
   return scenario;
 }
 
@@ -179,6 +207,12 @@ void read_sections(MappingReader& reader, const Library& library, Draft& draft) 
   }
   if (const auto node = reader.mapping("training")) {
     draft.variant.training = read_training(*node, problems);
+  }
+  if (const auto node = reader.mapping("real")) {
+    read_real(*node, problems, draft.variant.real);
+  }
+  if (auto parameters = read_parameters(reader)) {
+    draft.variant.parameters = std::move(parameters);
   }
 }
 

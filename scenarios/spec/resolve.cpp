@@ -239,6 +239,11 @@ Variant resolve_into(const Draft& draft, const topologies::Catalog& catalog, Pro
     return variant;
   }
   check_networks(draft, problems);
+  const std::vector<std::string>& devices = variant.real.devices;
+  if (!devices.empty() && devices.size() < static_cast<std::size_t>(draft.hosts)) {
+    problems.add(variant.real.where, "'devices' of 'real' names " + std::to_string(devices.size()) +
+                                         " for " + std::to_string(draft.hosts) + " hosts");
+  }
   check_sizes(draft, catalog, problems);
   if (!draft.tool_output.empty() &&
       draft.tool_output.size() != static_cast<std::size_t>(draft.hosts)) {

@@ -13,6 +13,7 @@
 #include "models/nccl/environment.h"
 #include "models/nccl/inventory.h"
 #include "models/nccl/version.h"
+#include "models/params/measured.h"
 #include "sim/core/errors.h"
 #include "sim/core/units.h"
 #include "topologies/build.h"
@@ -67,6 +68,44 @@ struct Measured {
   Bytes from;          // the bound holds from this size on
 };
 
+/// How real mode runs a variant, where that does not follow from NCCL's rules on the machine.
+struct RealRun {
+  std::vector<std::string> devices;  // HCA or interface of each host's ranks; empty: NCCL's choice
+  std::string method = "write";      // over verbs: write, read, send
+  std::string completion = "poll";   // poll, event
+  std::optional<std::int32_t> iterations;
+  std::optional<std::int32_t> warmup;
+  Location where;
+};
+
+/// Emulated hosts as tools/soft-roce makes them.
+struct SoftRoce {
+  struct Shape {
+    std::string device;
+    Bandwidth rate;
+  };
+  std::int32_t hosts = 2;
+  std::vector<Shape> shapes;
+};
+
+/// How near a prediction from measured parameters must come to what is measured.
+struct Validation {
+  bool judged = true;                 // false: differences are reported only
+  Bytes from;                         // points from this size on are judged
+  std::vector<std::string> reported;  // variants of which nothing is judged
+  double median_percent = 0;          // bounds of |predicted / measured - 1| over the judged points
+  double worst_percent = 0;
+  struct TimeRatio {  // of two variants, at every judged size that both have
+    std::string of;
+    std::string over;
+    double within_percent = 0;
+    Location where;
+  };
+  std::vector<TimeRatio> ratios;
+  std::optional<SoftRoce> soft_roce;  // what the measurement needs
+  Location where;
+};
+
 /// What the author of the scenario says must come out; a miss gives exit code 1.
 struct Expectation {
   std::optional<std::string> outcome;  // runs, error, hang
@@ -96,6 +135,8 @@ struct Variant {
   Workload workload;
   std::optional<Training> training;
   std::optional<Measured> measured;
+  std::optional<params::Measured> parameters;  // of the network between hosts; else the catalogue's
+  RealRun real;
   Expectation expect;
   std::vector<Note> notes;
   std::vector<std::string>
@@ -110,6 +151,7 @@ struct Scenario {
   std::string description;
   std::string estimate;  // back of the envelope: what time to expect and why
   std::vector<Variant> variants;
+  std::optional<Validation> validation;
   std::vector<Note> notes;
 };
 
