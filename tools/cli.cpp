@@ -10,6 +10,7 @@
 #include "sim/core/errors.h"
 #include "sim/core/text.h"
 #include "tools/command_accuracy.h"
+#include "tools/command_calibrate.h"
 #include "tools/command_list.h"
 #include "tools/command_measure.h"
 #include "tools/command_micro.h"
@@ -18,6 +19,7 @@
 #include "tools/command_perf.h"
 #include "tools/command_run.h"
 #include "tools/command_select.h"
+#include "tools/command_validate.h"
 #include "tools/command_version.h"
 #include "tools/exit_codes.h"
 
@@ -116,6 +118,8 @@ void add_run(CLI::App& app, Action& action) {
       ->required();
   command->add_option("--json", options->json, "Write JSON to this file; - for standard output");
   command->add_option("--csv", options->csv, "Write CSV to this file; - for standard output");
+  command->add_option("--parameters", options->parameters,
+                      "Parameter file of busbw calibrate, in place of the catalogue's network");
   command->add_option("--engine", options->engine, "fluid (default) or reference");
   command->add_option("--seed", options->seed, "Seed of the run (default 1)");
   command->add_flag("--log", options->log, "Show the lines that NCCL would log");
@@ -123,21 +127,31 @@ void add_run(CLI::App& app, Action& action) {
   set_action(*command, options, action, run);
 }
 
-/// Options of everything that runs on this machine; they outlive the command.
-void add_real(CLI::App& command, RealOptions& real) {
-  command.add_option("--network", real.network, "auto, verbs, tcp or shm");
+/// Options of everything that runs ranks; they outlive the command.
+void add_running(CLI::App& command, RealOptions& real) {
   command.add_option("--completion", real.completion, "poll (default, yields) or event");
   command.add_option("--env", real.environment, "NAME=VALUE as NCCL reads it, may be repeated")
       ->allow_extra_args(false);
   command.add_option("--nccl-version", real.version, "Release whose rules choose (2.30.7)");
+  command.add_option("-n,--iters", real.iterations, "Timed iterations");
+  command.add_option("--timeout", real.timeout, "Seconds in which something must happen (30)");
+  command.add_option("--json", real.json, "Write JSON to this file; - for standard output");
+}
+
+/// And of those that repeat something for several sizes.
+void add_sizes(CLI::App& command, RealOptions& real) {
   command.add_option("--sizes", real.sizes, "Sizes, as 4,4K,1M");
   command.add_option("-b,--minbytes", real.from, "Smallest size");
   command.add_option("-e,--maxbytes", real.to, "Largest size");
   command.add_option("-f,--stepfactor", real.factor, "Factor between sizes (default 2)");
-  command.add_option("-n,--iters", real.iterations, "Timed iterations");
   command.add_option("-w,--warmup", real.warmup, "Iterations before them (default 5)");
-  command.add_option("--timeout", real.timeout, "Seconds in which something must happen (30)");
-  command.add_option("--json", real.json, "Write JSON to this file; - for standard output");
+  add_running(command, real);
+}
+
+/// And of those that are told the network.
+void add_real(CLI::App& command, RealOptions& real) {
+  command.add_option("--network", real.network, "auto, verbs, tcp or shm");
+  add_sizes(command, real);
 }
 
 void add_measure(CLI::App& app, Action& action) {
@@ -169,6 +183,34 @@ void add_measure(CLI::App& app, Action& action) {
   command->add_flag("--in-place", options->in_place, "Input and output in one buffer");
   add_real(*command, options->real);
   set_action(*command, options, action, measure);
+}
+
+void add_calibrate(CLI::App& app, Action& action) {
+  auto options = std::make_shared<CalibrateOptions>();
+  options->real.iterations = "100";
+  CLI::App* command = app.add_subcommand(
+      "calibrate", "Latency, overhead, gap and bandwidth of the network, by micro-benchmarks");
+  command->add_option("SCENARIO", options->scenario,
+                      "Scenario file or name: the networks and devices of its variants");
+  command->add_option("--variant", options->variants, "Only this one, may be repeated")
+      ->allow_extra_args(false);
+  command->add_option("-o,--output", options->output,
+                      "Write the parameter file here; - for standard output");
+  command->add_option("--network", options->networks, "verbs (default), tcp, shm; may be repeated")
+      ->allow_extra_args(false)
+      ->delimiter(',');
+  command->add_option("--method", options->methods, "Over verbs: write (default), read, send")
+      ->allow_extra_args(false)
+      ->delimiter(',');
+  command
+      ->add_option("--devices", options->devices, "HCA or interface of each rank (NCCL's choice)")
+      ->allow_extra_args(false)
+      ->delimiter(',');
+  command->add_option("--ranks", options->ranks, "Ranks (default: as many as devices, or 2)");
+  command->add_flag("--all-pairs", options->all_pairs,
+                    "All ordered pairs, also of more than 4 devices");
+  add_running(*command, options->real);
+  set_action(*command, options, action, calibrate);
 }
 
 void add_micro(CLI::App& app, real::MicroKind kind, const std::string& what, Action& action) {
@@ -249,6 +291,26 @@ void add_perf(CLI::App& app, Action& action) {
   command->add_option("--csv", options->csv, "Write CSV to this file; - for standard output");
   command->add_option("--plot", options->plot, "Write busbw over size to this SVG file");
   set_action(*command, options, action, perf);
+}
+
+void add_validate(CLI::App& app, Action& action) {
+  auto options = std::make_shared<ValidateOptions>();
+  CLI::App* command = app.add_subcommand(
+      "validate", "Calibrate, predict and measure a scenario, and judge the difference");
+  command->add_option("SCENARIO", options->scenario, "Scenario file or name")->required();
+  command->add_option("--variant", options->variants, "Only this one, may be repeated")
+      ->allow_extra_args(false);
+  command->add_option("--parameters", options->parameters,
+                      "Parameter file of busbw calibrate; nothing is calibrated then");
+  command->add_option("-o,--output", options->output, "Write the measured parameters to this file");
+  command->add_option("--calibration-iters", options->calibration_iterations,
+                      "Round trips of each calibrated pair (100)");
+  command->add_option("--engine", options->engine, "fluid (default) or reference");
+  command->add_option("--csv", options->csv, "Write CSV to this file; - for standard output");
+  command->add_flag("--setup", options->setup,
+                    "Only print the options of tools/soft-roce that the scenario needs");
+  add_sizes(*command, options->real);
+  set_action(*command, options, action, validate);
 }
 
 void add_version(CLI::App& app, Action& action) {
@@ -332,6 +394,7 @@ int run_command_line(const std::vector<std::string>& arguments, Console& console
   app.add_flag("--version", show_version, "Print version and libraries");
   Action action;
   add_accuracy(app, action);
+  add_calibrate(app, action);
   add_list(app, action);
   add_measure(app, action);
   add_micros(app, action);
@@ -339,6 +402,7 @@ int run_command_line(const std::vector<std::string>& arguments, Console& console
   add_perf(app, action);
   add_run(app, action);
   add_select(app, action);
+  add_validate(app, action);
   add_version(app, action);
   try {
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 wants it

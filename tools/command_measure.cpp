@@ -30,19 +30,6 @@ void refuse_with_scenario(const MeasureOptions& options, Problems& problems) {
   refuse("--root", !options.root.empty());
 }
 
-/// Makes every schedule once, so that what cannot be made is said before a rank starts.
-void check_schedules(const real::Task& task) {
-  for (const real::Section& section : task.sections) {
-    for (const real::MeasurePoint& point : section.points) {
-      const collectives::Schedule schedule = make_schedule(request_of(section, point));
-      if (schedule.needs_switch()) {
-        throw InputError(fmt::format("{} needs a switch that reduces; real mode has ranks alone",
-                                     collectives::to_string(point.algorithm)));
-      }
-    }
-  }
-}
-
 std::int32_t common_ranks(const real::Task& task) {
   const std::int32_t ranks = task.sections.front().shape.ranks;
   for (const real::Section& section : task.sections) {
@@ -57,12 +44,22 @@ std::int32_t common_ranks(const real::Task& task) {
 
 }  // namespace
 
+void check_schedules(const real::Task& task) {
+  for (const real::Section& section : task.sections) {
+    for (const real::MeasurePoint& point : section.points) {
+      const collectives::Schedule schedule = make_schedule(request_of(section, point));
+      if (schedule.needs_switch()) {
+        throw InputError(fmt::format("{} needs a switch that reduces; real mode has ranks alone",
+                                     collectives::to_string(point.algorithm)));
+      }
+    }
+  }
+}
+
 std::vector<real::VerbsMethod> read_methods(const MeasureOptions& options, Problems& problems) {
   std::vector<real::VerbsMethod> methods;
   for (const std::string& text : options.methods)
     methods.push_back(read_method(text, problems));
-  if (methods.empty())
-    methods.push_back(real::VerbsMethod::kWrite);
   return methods;
 }
 
@@ -79,7 +76,9 @@ int measure(const MeasureOptions& options, Console& console) {
   } else {
     refuse_with_scenario(options, problems);
     problems.throw_if_any();
-    task.sections = sections_of_scenario(options, task.remarks);
+    ScenarioFile file = read_scenario_file(options.scenario);
+    keep_variants(file.scenario, options.variants);
+    task.sections = sections_of_scenario(options, file, task.remarks);
   }
   if (task.sections.empty())
     throw InputError("no variant of the scenario runs: " + join(task.remarks, "; "));

@@ -5,6 +5,7 @@
 
 #include "tools/console.h"
 #include "tools/real_options.h"
+#include "tools/scenario_file.h"
 
 namespace busbw::tools {
 
@@ -34,11 +35,15 @@ int measure(const MeasureOptions& options, Console& console);
 
 /// Sections of the flags, one for each collective, algorithm and method.
 std::vector<real::Section> sections_of_flags(const MeasureOptions& options, Problems& problems);
-/// Sections of the scenario's variants, one for each method over verbs; variants that NCCL does not
-/// run become remarks.
+/// Sections of the scenario's variants, titled by their names, one for each method over verbs;
+/// variants that NCCL does not run become remarks.
 std::vector<real::Section> sections_of_scenario(const MeasureOptions& options,
+                                                const ScenarioFile& file,
                                                 std::vector<std::string>& remarks);
-/// The methods asked for; WRITE when none is.
+/// Makes every schedule once, so that what cannot be made is said before a rank starts. Throws
+/// InputError.
+void check_schedules(const real::Task& task);
+/// The methods asked for; nothing when none is.
 std::vector<real::VerbsMethod> read_methods(const MeasureOptions& options, Problems& problems);
 
 }  // namespace busbw::tools

@@ -2,14 +2,11 @@
 #include "tools/command_run.h"
 
 #include <algorithm>
-#include <filesystem>
 
 #include "scenarios/result_value.h"
 #include "scenarios/simulate.h"
-#include "scenarios/spec/load.h"
 #include "sim/core/errors.h"
 #include "sim/core/text.h"
-#include "tools/data_path.h"
 #include "tools/engine_kind.h"
 #include "tools/exit_codes.h"
 #include "tools/files.h"
@@ -40,10 +37,6 @@ bool missed(const scenarios::Result& result) {
 }  // namespace
 
 int run(const RunOptions& options, Console& console) {
-  const bool is_file = std::filesystem::exists(options.file);
-  const DataPath data =
-      find_data(process_query(is_file ? std::optional(options.file) : std::nullopt));
-  const std::string file = find_scenario(options.file, data);
   scenarios::SimulateOptions simulate_options;
   simulate_options.engine = engine_kind(options.engine);
   simulate_options.log = options.log;
@@ -51,13 +44,9 @@ int run(const RunOptions& options, Console& console) {
   if (options.json == "-" && options.csv == "-") {
     throw InputError("--json - and --csv - would both write to standard output");
   }
-  Problems problems;
-  const scenarios::Library library = scenarios::load_library(data.catalog(), problems);
-  const params::Transports transports = params::load_transports(data.catalog(), problems);
-  const scenarios::Scenario scenario = scenarios::load_scenario(file, library, problems);
-  problems.throw_if_any();
+  const ScenarioFile read = read_scenario_file(options.file, options.parameters);
   const scenarios::Result result =
-      scenarios::simulate(scenario, {library.catalog, transports}, simulate_options);
+      scenarios::simulate(read.scenario, {read.library.catalog, read.transports}, simulate_options);
   const std::string json = options.json.empty() ? "" : json::print(scenarios::to_value(result));
   const std::string csv = options.csv.empty() ? "" : scenarios::to_csv(result);
   if (!options.json.empty() && options.json != "-") {

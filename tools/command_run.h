@@ -13,6 +13,7 @@ struct RunOptions {
   std::string csv;               // the same for CSV
   std::string engine = "fluid";  // or "reference"
   std::string seed = "1";        // a whole number from 0 on
+  std::string parameters;        // parameter file for all variants, in place of the catalogue's
   bool log = false;
   bool brief = false;
 };

@@ -227,7 +227,9 @@ real::MeasurePoint point_of(const Common& common, Collective collective, Algorit
 
 std::vector<real::Section> sections_of_flags(const MeasureOptions& options, Problems& problems) {
   const Common common = read_common(options, problems);
-  const std::vector<real::VerbsMethod> methods = read_methods(options, problems);
+  std::vector<real::VerbsMethod> methods = read_methods(options, problems);
+  if (methods.empty())
+    methods.push_back(real::VerbsMethod::kWrite);
   real::NetworkOrder network = read_network(options.real, {}, real::NetworkKind::kAuto, problems);
   const std::vector<Collective> wanted = read_collectives(options, problems);
   check_algorithms(wanted, options, problems);

@@ -1,17 +1,12 @@
 // Sections of `busbw measure` from a scenario: the plan that the simulator plays, size by size.
-#include <algorithm>
-#include <filesystem>
-
 #include <fmt/format.h>
 
 #include "models/collectives/reduction.h"
 #include "scenarios/cut.h"
 #include "scenarios/plan.h"
-#include "scenarios/spec/load.h"
 #include "sim/core/text.h"
 #include "tools/command_measure.h"
-#include "tools/data_path.h"
-#include "tools/scenario_file.h"
+#include "tools/command_micro.h"
 
 namespace busbw::tools {
 namespace {
@@ -81,15 +76,31 @@ class Reader {
     section.shape = plan.shape;
     const real::NetworkKind kind =
         options_.real.network.empty() ? kind_of(variant, job) : real::NetworkKind::kAuto;
-    section.network = read_network(options_.real, variant.environment, kind, problems_);
+    RealOptions settings = options_.real;
+    if (settings.completion.empty())
+      settings.completion = variant.real.completion;
+    section.network = read_network(settings, variant.environment, kind, problems_);
+    std::vector<real::VerbsMethod> methods = methods_;
+    if (methods.empty())
+      methods.push_back(read_method(variant.real.method, problems_));
     problems_.throw_if_any();
+    if (options_.real.iterations.empty())
+      section.iterations = variant.real.iterations;
+    if (options_.real.warmup.empty())
+      section.warmup = variant.real.warmup;
     section.network.version = variant.version;
     if (section.network.kind != real::NetworkKind::kShared)
       section.network.host_of = plan.shape.host_of;
+    // Devices are those of the network that NCCL chose; another one has other devices.
+    for (const std::int32_t host : plan.shape.host_of) {
+      if (!variant.real.devices.empty() && options_.real.network.empty())
+        section.network.device_of.push_back(
+            variant.real.devices.at(static_cast<std::size_t>(host)));
+    }
     add_points(plan, variant, sizes_.empty() ? variant.workload.sizes : sizes_, section);
     const bool verbs = section.network.kind == real::NetworkKind::kVerbs ||
                        section.network.kind == real::NetworkKind::kAuto;
-    for (const real::VerbsMethod method : methods_) {
+    for (const real::VerbsMethod method : methods) {
       section.network.method = method;
       sections.push_back(section);
       if (!verbs)
@@ -118,41 +129,14 @@ class Reader {
   real::Reduction reduction_ = real::Reduction::kSum;
 };
 
-void check_names(const MeasureOptions& options, const scenarios::Scenario& scenario) {
-  std::vector<std::string> names;
-  for (const scenarios::Variant& variant : scenario.variants)
-    names.push_back(variant.name);
-  Problems problems;
-  for (const std::string& wanted : options.variants) {
-    if (std::find(names.begin(), names.end(), wanted) == names.end()) {
-      problems.add({}, fmt::format("no variant '{}' in {}; allowed: {}{}", wanted, scenario.file,
-                                   quoted_list(names), did_you_mean(wanted, names)));
-    }
-  }
-  problems.throw_if_any();
-}
-
 }  // namespace
 
 std::vector<real::Section> sections_of_scenario(const MeasureOptions& options,
+                                                const ScenarioFile& file,
                                                 std::vector<std::string>& remarks) {
-  const bool is_file = std::filesystem::exists(options.scenario);
-  const DataPath data =
-      find_data(process_query(is_file ? std::optional(options.scenario) : std::nullopt));
-  Problems problems;
-  const scenarios::Library library = scenarios::load_library(data.catalog(), problems);
-  const scenarios::Scenario scenario =
-      scenarios::load_scenario(find_scenario(options.scenario, data), library, problems);
-  problems.throw_if_any();
-  check_names(options, scenario);
-  Reader reader(options, library);
-  for (const scenarios::Variant& variant : scenario.variants) {
-    const bool wanted = options.variants.empty() ||
-                        std::find(options.variants.begin(), options.variants.end(), variant.name) !=
-                            options.variants.end();
-    if (wanted)
-      reader.add(variant, remarks);
-  }
+  Reader reader(options, file.library);
+  for (const scenarios::Variant& variant : file.scenario.variants)
+    reader.add(variant, remarks);
   return std::move(reader.sections);
 }
 

@@ -67,7 +67,7 @@ real::NetworkOrder read_network(const RealOptions& options, const nccl::Environm
   order.version = read_version(options.version, problems);
   if (options.completion == "event") {
     order.completion = real::Completion::kEvent;
-  } else if (options.completion != "poll") {
+  } else if (options.completion != "poll" && !options.completion.empty()) {
     problems.add(
         {}, fmt::format("unknown completion '{}'; allowed: 'poll' or 'event'{}", options.completion,
                         did_you_mean(options.completion, {"poll", "event"})));
@@ -108,10 +108,14 @@ std::vector<Bytes> read_sizes(const RealOptions& options, Problems& problems) {
 
 real::Task read_task(const RealOptions& options, bool colour, Problems& problems) {
   real::Task task;
-  task.iterations = static_cast<std::int32_t>(
-      read_number("--iters", options.iterations, 1, kMostIterations, problems));
-  task.warmup = static_cast<std::int32_t>(
-      read_number("--warmup", options.warmup, 0, kMostIterations, problems));
+  if (!options.iterations.empty()) {
+    task.iterations = static_cast<std::int32_t>(
+        read_number("--iters", options.iterations, 1, kMostIterations, problems));
+  }
+  if (!options.warmup.empty()) {
+    task.warmup = static_cast<std::int32_t>(
+        read_number("--warmup", options.warmup, 0, kMostIterations, problems));
+  }
   task.timeout_ms = 1000 * read_number("--timeout", options.timeout, 1, 86'400, problems);
   task.json = options.json;
   task.colour = colour;

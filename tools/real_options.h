@@ -9,16 +9,16 @@
 namespace busbw::tools {
 
 struct RealOptions {
-  std::string network;  // auto, verbs, tcp or shm; empty: the command's default
-  std::string completion = "poll";
+  std::string network;                   // auto, verbs, tcp or shm; empty: the command's default
+  std::string completion;                // poll or event; empty: the scenario's, else poll
   std::vector<std::string> environment;  // NAME=VALUE
   std::string version = "2.30.7";
   std::string sizes;  // "4,4K,1M"; empty: from, to, factor
   std::string from;
   std::string to;
   std::string factor = "2";
-  std::string iterations = "20";
-  std::string warmup = "5";
+  std::string iterations;      // empty: the scenario's, else 20
+  std::string warmup;          // empty: the scenario's, else 5
   std::string timeout = "30";  // seconds
   std::string json;
 };

@@ -36,24 +36,6 @@ std::string rank_program() {
   return beside.string();
 }
 
-/// An anonymous file with `text` that child processes inherit.
-real::Descriptor shared_file(const char* name, const std::string& text) {
-  real::Descriptor file(::memfd_create(name, 0));
-  if (!file.open())
-    real::fail_call("memfd_create", errno, name);
-  for (std::size_t done = 0; done < text.size();) {
-    const ssize_t count = ::write(file.get(), text.data() + done, text.size() - done);
-    if (count < 0)
-      real::fail_call("write", errno, name);
-    done += static_cast<std::size_t>(count);
-  }
-  return file;
-}
-
-std::string path_of(const real::Descriptor& file) {
-  return fmt::format("/proc/self/fd/{}", file.get());
-}
-
 /// What the ranks said, each text once; what others repeat of it ("rank 1 (host:7) failed: text")
 /// goes, but for the name of the rank.
 std::vector<std::string> distinct(const std::string& text) {
@@ -94,20 +76,35 @@ int worst(const std::vector<real::RankExit>& exits) {
 
 }  // namespace
 
+SharedFile::SharedFile(const char* name, const std::string& text) : file_(::memfd_create(name, 0)) {
+  if (!file_.open())
+    real::fail_call("memfd_create", errno, name);
+  for (std::size_t done = 0; done < text.size();) {
+    const ssize_t count = ::write(file_.get(), text.data() + done, text.size() - done);
+    if (count < 0)
+      real::fail_call("write", errno, name);
+    done += static_cast<std::size_t>(count);
+  }
+}
+
+std::string SharedFile::path() const {
+  return fmt::format("/proc/self/fd/{}", file_.get());
+}
+
 std::optional<real::Place> launched_place() {
   return real::place_from_environment(real::process_environment());
 }
 
 int run_here(const real::Task& task, std::int32_t ranks, Console& console) {
-  const real::Descriptor task_file = shared_file("busbw-task", to_bytes(task));
-  const real::Descriptor errors = shared_file("busbw-errors", "");
+  const SharedFile task_file("busbw-task", to_bytes(task));
+  const SharedFile errors("busbw-errors");
   real::LocalJob job;
   job.commands.assign(static_cast<std::size_t>(ranks),
-                      {rank_program(), path_of(task_file), path_of(errors)});
+                      {rank_program(), task_file.path(), errors.path()});
   job.grace = kGrace;
   const real::SignalWatch signals;
   const std::vector<real::RankExit> exits = run_local(job, signals);
-  const std::vector<std::string> lines = distinct(read_file(path_of(errors)));
+  const std::vector<std::string> lines = distinct(read_file(errors.path()));
   const int signal = real::SignalWatch::pending();
   if (signal == 0) {
     for (const std::string& line : lines)
@@ -126,7 +123,7 @@ int run_here(const real::Task& task, std::int32_t ranks, Console& console) {
 }
 
 void become_rank(const real::Task& task, const std::map<std::string, std::string>& variables) {
-  const real::Descriptor task_file = shared_file("busbw-task", to_bytes(task));
+  const SharedFile task_file("busbw-task", to_bytes(task));
   std::map<std::string, std::string> environment = real::process_environment();
   for (const auto& [name, value] : variables)
     environment[name] = value;
@@ -140,7 +137,7 @@ void become_rank(const real::Task& task, const std::map<std::string, std::string
     pointers.push_back(text.data());
   pointers.push_back(nullptr);
   std::string program = rank_program();
-  std::string path = path_of(task_file);
+  std::string path = task_file.path();
   const std::array<char*, 3> command = {program.data(), path.data(), nullptr};
   ::execve(command[0], command.data(), pointers.data());
   real::fail_call("exec", errno, program);

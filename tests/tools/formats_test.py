@@ -47,6 +47,20 @@ class Examples(unittest.TestCase):
         self.assertGreater(len(keys), 50)
         self.assertEqual(sorted(key for key in keys if f'`{key}' not in text), [])
 
+    def test_parameters_predict_and_the_page_names_every_key(self):
+        found = examples('parameters.md', 'yaml')
+        self.assertEqual(len(found), 1)
+        result = run('run', 'soft-roce-wrong-nic', '--parameters', self.write('p.yaml', found[0]))
+        # The example has RDMA WRITE alone: what it lacks is said, and nothing else.
+        self.assertEqual((result.returncode, result.stdout), (2, ''))
+        self.assertIn("no parameters of the mover 'read'; it has those of 'write'", result.stderr)
+        text = (SOURCE / 'docs/formats/parameters.md').read_text(encoding='utf-8')
+        code = (SOURCE / 'models/params/measured_yaml.cpp').read_text(encoding='utf-8')
+        keys = set(KEY.findall(code)) | set(
+            re.findall(r'(?:read_rate|required_time)\(reader, "(\w+)"', code))
+        self.assertGreater(len(keys), 20)
+        self.assertEqual(sorted(key for key in keys if f'`{key}' not in text), [])
+
     def test_selection_records_are_decided_as_the_page_says(self):
         found = examples('selection-records.md', 'json')
         self.assertEqual(len(found), 1)

@@ -18,6 +18,7 @@
 #include "real/base/signals.h"
 #include "real/launch/place.h"
 #include "real/launch/session.h"
+#include "real/measure/calibrate.h"
 #include "real/measure/measure.h"
 #include "real/measure/micro.h"
 #include "real/measure/task.h"
@@ -31,20 +32,53 @@
 namespace busbw::tools {
 namespace {
 
-/// The report of rank 0 to standard output and the JSON file.
-void print(const real::Task& task, const std::string& text, const Value& value) {
-  const std::string json = task.json.empty() ? "" : json::print(value);
-  if (!task.json.empty() && task.json != "-") {
-    std::ofstream out(task.json, std::ios::binary);
-    out << json;
-    out.close();
-    if (!out)
-      throw SystemError({"write", std::strerror(errno), task.json, ""});
-  }
+/// To a file, or with "-" to standard output.
+void write(const std::string& text, const std::string& path) {
   errno = 0;
-  std::cout << (task.json == "-" ? json : text);
-  if (!std::cout.flush())
-    throw SystemError({"write", std::strerror(errno), "standard output", ""});
+  if (path == "-") {
+    std::cout << text;
+    if (!std::cout.flush())
+      throw SystemError({"write", std::strerror(errno), "standard output", ""});
+    return;
+  }
+  std::ofstream out(path, std::ios::binary);
+  out << text;
+  out.close();
+  if (!out)
+    throw SystemError({"write", std::strerror(errno), path, ""});
+}
+
+/// The report of rank 0: text for people unless JSON takes its place, and the JSON.
+void print(const real::Task& task, const std::string& text, const Value& value) {
+  if (!task.json.empty())
+    write(json::print(value), task.json);
+  if (task.json != "-" && !task.quiet)
+    write(text, "-");
+}
+
+/// A line on standard error that each text replaces, gone at the end.
+class ProgressLine {
+ public:
+  explicit ProgressLine(bool shown) : shown_(shown) {}
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+  ~ProgressLine() { show(""); }
+  void show(const std::string& text) const {
+    const std::string line = "\r\x1b[K" + text;
+    if (shown_)
+      static_cast<void>(!::write(STDERR_FILENO, line.data(), line.size()));
+  }
+
+ private:
+  bool shown_;
+};
+
+void report_calibration(const real::Task& task, const params::Measured& measured) {
+  const std::string& output = task.calibration->output;
+  if (!output.empty())
+    write(to_yaml(measured), output);
+  if (output != "-")
+    print(task, format_calibration(task, measured), calibration_value(measured));
 }
 
 /// The verbs of this machine, null where this build has none; with this rank's fault.
@@ -63,13 +97,23 @@ std::shared_ptr<real::verbs::Api> verbs_of(RankId rank) {
 int work(real::Session& session, const real::Task& task) {
   const std::shared_ptr<real::verbs::Api> api = verbs_of(session.rank());
   const bool prints = session.rank() == RankId(0);
+  const ProgressLine line(task.progress && prints);
+  const real::Progress progress = [&](const std::string& text) { line.show(text); };
+  if (task.calibration) {
+    const params::Measured measured = calibrate(session, task, api, progress);
+    line.show("");
+    if (prints)
+      report_calibration(task, measured);
+    return kExitDone;
+  }
   if (task.micro) {
     const real::MicroResult result = run_micro(session, task, api);
     if (prints)
       print(task, format_micro(task, result), micro_value(task, result));
     return kExitDone;
   }
-  const std::vector<real::SectionResult> results = measure(session, task, api);
+  const std::vector<real::SectionResult> results = measure(session, task, api, progress);
+  line.show("");
   if (prints)
     print(task, format_measured(task, results), measured_value(task, results));
   for (const real::SectionResult& section : results) {
