@@ -58,6 +58,31 @@ std::vector<std::string> distinct(const std::string& text) {
   return kept;
 }
 
+/// The same failure of several ranks is one line: "error: rank 0 (host:7), rank 1 (host:8) failed:
+/// text".
+std::vector<std::string> merged(const std::vector<std::string>& lines) {
+  constexpr std::string_view kStart = "error: rank ";
+  constexpr std::string_view kFailed = " failed: ";
+  std::vector<std::pair<std::string, std::string>> found;  // who, and what follows
+  for (const std::string& line : lines) {
+    const std::size_t end = line.rfind(kStart, 0) == 0 ? line.find(kFailed) : line.size();
+    const std::string who = line.substr(0, end);
+    const std::string rest = end < line.size() ? line.substr(end) : "";
+    const auto same = std::find_if(found.begin(), found.end(), [&](const auto& known) {
+      return !rest.empty() && known.second == rest;
+    });
+    if (same == found.end())
+      found.emplace_back(who, rest);
+    else
+      same->first += ", " + who.substr(std::string_view("error: ").size());
+  }
+  std::vector<std::string> texts;
+  texts.reserve(found.size());
+  for (const auto& [who, rest] : found)
+    texts.push_back(who + rest);
+  return texts;
+}
+
 /// Bugs before wrong input before failures of the system before wrong results.
 int worst(const std::vector<real::RankExit>& exits) {
   const auto any = [&](int status) {
@@ -104,7 +129,7 @@ int run_here(const real::Task& task, std::int32_t ranks, Console& console) {
   job.grace = kGrace;
   const real::SignalWatch signals;
   const std::vector<real::RankExit> exits = run_local(job, signals);
-  const std::vector<std::string> lines = distinct(read_file(errors.path()));
+  const std::vector<std::string> lines = merged(distinct(read_file(errors.path())));
   const int signal = real::SignalWatch::pending();
   if (signal == 0) {
     for (const std::string& line : lines)

@@ -369,7 +369,9 @@ void Session::try_send(Line& line, std::uint8_t type, const std::string& bytes) 
 }
 
 void Session::wait_for_frames(const std::function<bool()>& done, const std::string& what) {
-  const Deadline deadline = Deadline::in(patience_);
+  // Rank 0 knows who is missing, and shall be the one to say so.
+  const Milliseconds longest = place_.rank == 0 ? patience_ : patience_ * 3 / 2;
+  const Deadline deadline = Deadline::in(longest);
   std::vector<int> descriptors;
   add_descriptors(descriptors);
   for (;;) {
@@ -377,7 +379,7 @@ void Session::wait_for_frames(const std::function<bool()>& done, const std::stri
     if (done())
       return;
     if (deadline.passed()) {
-      throw SystemError({what, "nothing within " + real::to_string(patience_), "",
+      throw SystemError({what, "nothing within " + real::to_string(longest), "",
                          place_.rank == 0 ? "missing: " + missing() : names_.front()});
     }
     sleep_on(descriptors, deadline.left());

@@ -185,11 +185,12 @@ class Failures(unittest.TestCase):
         os.kill(ranks[1], signal.SIGSTOP)
         _, errors = process.communicate(timeout=40)
         self.assertEqual(process.returncode, 3, errors)
-        self.assertRegex(errors, r'error: rank [02] \([^ ]+:\d+\) failed: \w.+ failed: nothing '
-                         r'within 2 s: (the connection stands and is idle: the peer hangs or waits'
-                         r'|\d+ bytes sent are not acknowledged: link down, or packets are lost) '
-                         r'\(on (.+, )?link . -> . channel 0 over TCP from 127\.0\.0\.1 on lo\) '
-                         r'\(peer rank [012] ')
+        self.assertRegex(
+            errors, r'error: rank [02] \([^ ]+:\d+\) failed: (\w.+ failed: nothing within 2 s: '
+            r'(the connection stands and is idle: the peer hangs or waits|\d+ bytes sent are not '
+            r'acknowledged: link down, or packets are lost) \(on (.+, )?link . -> . channel 0 over '
+            r'TCP from 127\.0\.0\.1 on lo\) \(peer rank [012] |exchange failed: nothing within 2 s '
+            r'\(peer missing: rank 1 )')
         self.assertFalse([rank for rank in ranks if os.path.exists(f'/proc/{rank}')])
 
     def test_signals_end_all_ranks(self):
@@ -209,6 +210,8 @@ class Failures(unittest.TestCase):
                      'NCCL_SOCKET_IFNAME=nosuchif', *QUICK, '--sizes', '4K')
         self.assertEqual(result.returncode, 3)
         self.assertEqual(result.stderr.count('choice of the network failed'), 1, result.stderr)
+        self.assertRegex(result.stderr, r'^error: rank [01] \([^ ]+:\d+\)(, rank [01] '
+                         r'\([^ ]+:\d+\))? failed: choice of the network failed: ')
         self.assertIn('nosuchif', result.stderr)
 
     @unittest.skipIf(os.path.isdir('/sys/class/infiniband') and os.listdir('/sys/class/infiniband'),
