@@ -230,27 +230,23 @@ Cut cut_of(const Plan& plan, const Variant& variant, Candidate candidate, Bytes 
   return Cutter(plan, variant, candidate, bytes).cut();
 }
 
-Ratio lane_share(Algorithm algorithm, Protocol protocol, const collectives::Lane& lane,
-                 std::int32_t lanes) {
-  if (algorithm == Algorithm::kTree) {
-    const bool simple = protocol == Protocol::kSimple;
-    if (lane.role == "reduce") {
-      return simple ? Ratio{3, 4} : Ratio{7, 10};
-    }
-    if (lane.role == "broadcast") {
-      return simple                              ? Ratio{5, 8}
-             : protocol == Protocol::kLowLatency ? Ratio{17, 50}
-                                                 : Ratio{3, 10};
-    }
-    return {1, 1};
+Ratio lane_share(const params::ThreadBlocks& blocks, Candidate candidate,
+                 const collectives::Lane& lane, std::int32_t lanes) {
+  const auto protocol = static_cast<std::size_t>(candidate.protocol);
+  switch (candidate.algorithm) {
+    case Algorithm::kTree:
+      if (lane.role == "reduce") {
+        return blocks.tree_reduce[protocol];
+      }
+      return lane.role == "broadcast" ? blocks.tree_broadcast[protocol] : Ratio{1, 1};
+    case Algorithm::kNvls:
+    case Algorithm::kNvlsTree:
+      return blocks.nvls_lane;
+    case Algorithm::kHierarchical:
+      return {1, 1};
+    default:
+      return {1, std::max(1, lanes)};
   }
-  if (algorithm == Algorithm::kNvls || algorithm == Algorithm::kNvlsTree) {
-    return {9, 20};
-  }
-  if (algorithm == Algorithm::kHierarchical) {
-    return {1, 1};
-  }
-  return {1, std::max(1, lanes)};
 }
 
 }  // namespace busbw::scenarios

@@ -23,10 +23,9 @@ struct Cut {
 /// `bytes` is S of nccl-tests, as rounded_bytes() makes it.
 Cut cut_of(const Plan& plan, const Variant& variant, Candidate candidate, Bytes bytes);
 
-/// Share of its block's threads with which a lane works: a tree's block splits them between its two
-/// directions (reduce 5/8 or 7/10, broadcast the rest), a block with several lanes otherwise
-/// evenly. `lanes`: of this rank and channel. Source: NCCL src/device/all_reduce.h (runTreeSplit).
-Ratio lane_share(collectives::Algorithm algorithm, params::Protocol protocol,
+/// Share of its block's speed that a lane has: a tree's and NVLS's lanes as the catalogue says,
+/// those of another block with several evenly. `lanes`: of this rank and channel.
+Ratio lane_share(const params::ThreadBlocks& blocks, Candidate candidate,
                  const collectives::Lane& lane, std::int32_t lanes);
 
 }  // namespace busbw::scenarios

@@ -8,17 +8,15 @@
 #include <vector>
 
 #include "models/collectives/connections.h"
+#include "scenarios/lanes.h"
 #include "sim/core/check.h"
 
 namespace busbw::scenarios {
 namespace {
 
-using collectives::Lane;
 using collectives::Op;
 using collectives::Schedule;
 using collectives::Step;
-
-constexpr std::int32_t kNone = -1;
 
 enum EventKind : std::int64_t { kStart = 1, kArrival = 2, kLaneEnd = 3 };
 
@@ -42,15 +40,10 @@ struct Wire {
   bool preparing = false;
   bool busy = false;
   bool receiving = false;
-  std::int32_t moving_parts = 0;          // flows of the message under way
-  SimTime last_start;                     // of a message's bytes
-  std::int32_t blocked_sender = kNone;    // lane
-  std::int32_t blocked_receiver = kNone;  // lane
-};
-
-struct Waiter {
-  std::int32_t lane = kNone;
-  std::size_t step = 0;  // waits until this many steps of the other lane are done
+  std::int32_t moving_parts = 0;                 // flows of the message under way
+  SimTime last_start;                            // of a message's bytes
+  std::int32_t blocked_sender = Lanes::kNone;    // lane
+  std::int32_t blocked_receiver = Lanes::kNone;  // lane
 };
 
 /// A short piece of work for a processor.
@@ -59,18 +52,15 @@ struct Turn {
   std::function<void()> done;
 };
 
-struct LaneState {
-  std::size_t done = 0;             // steps completed
-  std::vector<std::int32_t> wires;  // per step: wire of a send or receive, else kNone
-  std::vector<Waiter> waiters;      // other lanes that wait for this one
-  bool queued = false;
-};
-
 class MeasuredPlayer {
  public:
   MeasuredPlayer(engine::Engine& engine, const Schedule& schedule,
                  const MeasuredPlayOptions& options, Fingerprint& fingerprint)
-      : engine_(engine), schedule_(schedule), options_(options), fingerprint_(fingerprint) {
+      : engine_(engine),
+        schedule_(schedule),
+        options_(options),
+        fingerprint_(fingerprint),
+        lanes_(schedule, [this](std::int32_t lane) { run_lane(lane); }) {
     resolve_wires();
   }
 
@@ -78,14 +68,12 @@ class MeasuredPlayer {
     const SimTime begin = engine_.now();
     end_ = begin;
     engine_.after(Duration(), [this] {
-      for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
-        enqueue(static_cast<std::int32_t>(lane));
-      }
-      run_lanes();
+      lanes_.enqueue_all();
+      lanes_.run();
     });
     engine_.run();
     if (!result_.failure) {
-      check_all_done();
+      lanes_.check_all_done();
     }
     if (engine_.now() < end_) {  // the next play starts when this one is over
       engine_.after(end_ - engine_.now(), [] {});
@@ -105,56 +93,34 @@ class MeasuredPlayer {
       wires_.back().connection =
           options_.connect(connection.source, connection.destination, connection.channel);
     }
-    lanes_.resize(schedule_.lanes.size());
-    for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
-      lanes_[lane].wires = std::move(connections.of_step[lane]);
-    }
-  }
-
-  void enqueue(std::int32_t lane) {
-    LaneState& state = lanes_[static_cast<std::size_t>(lane)];
-    if (!state.queued) {
-      state.queued = true;
-      runnable_.push_back(lane);
-    }
-  }
-
-  void run_lanes() {
-    // FIFO, not recursion: a chain of lanes that wake each other may be as long as the
-    // communicator.
-    for (std::size_t next = 0; next < runnable_.size(); ++next) {
-      const std::int32_t lane = runnable_[next];
-      lanes_[static_cast<std::size_t>(lane)].queued = false;
-      run_lane(lane);
-    }
-    runnable_.clear();
+    wires_of_ = std::move(connections.of_step);
   }
 
   void run_lane(std::int32_t id) {
-    LaneState& state = lanes_[static_cast<std::size_t>(id)];
     const std::vector<Step>& steps = schedule_.lanes[static_cast<std::size_t>(id)].steps;
-    const std::size_t before = state.done;
-    while (state.done < steps.size() && try_step(id, steps[state.done])) {
-      ++state.done;
+    const std::size_t before = lanes_.done(id);
+    std::size_t done = before;
+    while (done < steps.size() && try_step(id, done)) {
+      ++done;
     }
-    if (state.done == before) {
+    if (done == before) {
       return;
     }
-    if (state.done == steps.size()) {
+    if (done == steps.size()) {
       end_ = std::max(end_, engine_.now());
       record(kLaneEnd, id);
     }
-    wake_waiters(state);
+    lanes_.advance(id, done);
   }
 
   /// Does one step if it can be done now; otherwise registers the lane with what it waits for.
-  bool try_step(std::int32_t id, const Step& step) {
-    if (step.wait_lane != kNone && !waited_for(id, step)) {
+  bool try_step(std::int32_t id, std::size_t index) {
+    const Step& step = schedule_.lanes[static_cast<std::size_t>(id)].steps[index];
+    if (!lanes_.waited_for(id, step)) {
       return false;
     }
-    const std::int32_t wire_id =
-        lanes_[static_cast<std::size_t>(id)].wires[lanes_[static_cast<std::size_t>(id)].done];
-    if (wire_id == kNone) {
+    const std::int32_t wire_id = wires_of_[static_cast<std::size_t>(id)][index];
+    if (wire_id == Lanes::kNone) {
       return true;  // reduce, copy: in the processors' rates or in no time
     }
     Wire& wire = wires_[static_cast<std::size_t>(wire_id)];
@@ -173,34 +139,8 @@ class MeasuredPlayer {
     }
     ++wire.consumed;
     end_ = std::max(end_, engine_.now() + wire.connection.settle);
-    wake(wire.blocked_sender);
+    lanes_.wake(wire.blocked_sender);
     return true;
-  }
-
-  bool waited_for(std::int32_t id, const Step& step) {
-    LaneState& other = lanes_[static_cast<std::size_t>(step.wait_lane)];
-    const auto needed = static_cast<std::size_t>(step.wait_step) + 1;
-    if (other.done >= needed) {
-      return true;
-    }
-    other.waiters.push_back({id, needed});
-    return false;
-  }
-
-  void wake(std::int32_t& lane) {
-    if (lane != kNone) {
-      enqueue(std::exchange(lane, kNone));
-    }
-  }
-
-  void wake_waiters(LaneState& state) {
-    std::erase_if(state.waiters, [&](const Waiter& waiter) {
-      if (state.done < waiter.step) {
-        return false;
-      }
-      enqueue(waiter.lane);
-      return true;
-    });
   }
 
   static Bytes work_of(Duration time) {
@@ -387,8 +327,8 @@ class MeasuredPlayer {
     wire.receiving = false;
     ++wire.arrived;
     receive_next(wire_id);
-    wake(wire.blocked_receiver);
-    run_lanes();
+    lanes_.wake(wire.blocked_receiver);
+    lanes_.run();
   }
 
   void record(EventKind kind, std::int32_t id) {
@@ -397,22 +337,13 @@ class MeasuredPlayer {
     fingerprint_.add(static_cast<std::int64_t>(id));
   }
 
-  void check_all_done() const {
-    for (std::size_t l = 0; l < lanes_.size(); ++l) {
-      const Lane& lane = schedule_.lanes[l];
-      CHECK(lanes_[l].done == lane.steps.size(),
-            "the schedule deadlocks: rank {} channel {} lane '{}' stands at step {} of {}",
-            lane.rank.value(), lane.channel.value(), lane.role, lanes_[l].done, lane.steps.size());
-    }
-  }
-
   engine::Engine& engine_;
   const Schedule& schedule_;
   const MeasuredPlayOptions& options_;
   Fingerprint& fingerprint_;
   std::vector<Wire> wires_;
-  std::vector<LaneState> lanes_;
-  std::vector<std::int32_t> runnable_;
+  std::vector<std::vector<std::int32_t>> wires_of_;  // per lane and step, else Lanes::kNone
+  Lanes lanes_;
   std::map<engine::LinkId, std::deque<Turn>> turns_;  // by processor; the first is being done
   SimTime end_;
   Playback result_;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "models/collectives/connections.h"
+#include "scenarios/lanes.h"
 #include "scenarios/primitive.h"
 #include "sim/core/check.h"
 
@@ -17,8 +18,6 @@ namespace {
 using collectives::Lane;
 using collectives::Schedule;
 using collectives::Step;
-
-constexpr std::int32_t kNone = -1;
 
 enum EventKind : std::int64_t { kStart = 1, kArrival = 2, kLaneEnd = 3 };
 
@@ -36,33 +35,29 @@ struct Wire {
   std::int64_t arrived = 0;
   std::int64_t consumed = 0;
   bool busy = false;
-  std::int32_t blocked_sender = kNone;    // lane
-  std::int32_t blocked_receiver = kNone;  // lane
-};
-
-struct Waiter {
-  std::int32_t lane = kNone;
-  std::size_t step = 0;  // waits until this many steps of the other lane are done
+  std::int32_t blocked_sender = Lanes::kNone;    // lane
+  std::int32_t blocked_receiver = Lanes::kNone;  // lane
 };
 
 struct LaneState {
-  std::size_t done = 0;             // steps completed
-  std::vector<std::int32_t> wires;  // per step: wire of a send or receive, else kNone
-  std::vector<Waiter> waiters;      // other lanes that wait for this one
+  std::vector<std::int32_t> wires;  // per step: wire of a send or receive, else Lanes::kNone
   std::optional<LaneSpeed> speed;
-  Primitive primitive;  // at `done`, once parsed
+  Primitive primitive;  // the next one, once parsed
   bool parsed = false;
   int pending = 0;  // flows and timers of the primitive under way
   SimTime first;    // start of the first primitive
   SimTime last;     // end of the last
-  bool queued = false;
 };
 
 class Player {
  public:
   Player(engine::Engine& engine, const Schedule& schedule, const PlayOptions& options,
          Fingerprint& fingerprint)
-      : engine_(engine), schedule_(schedule), options_(options), fingerprint_(fingerprint) {
+      : engine_(engine),
+        schedule_(schedule),
+        options_(options),
+        fingerprint_(fingerprint),
+        turns_(schedule, [this](std::int32_t lane) { run_lane(lane); }) {
     resolve_wires();
   }
 
@@ -70,14 +65,12 @@ class Player {
     const SimTime begin = engine_.now();
     end_ = begin + options_.launch;
     engine_.after(options_.launch, [this] {
-      for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
-        enqueue(static_cast<std::int32_t>(lane));
-      }
-      run_lanes();
+      turns_.enqueue_all();
+      turns_.run();
     });
     engine_.run();
     if (!result_.failure) {
-      check_all_done();
+      turns_.check_all_done();
     }
     result_.time = end_ - begin;
     result_.period = options_.launch + longest_part();
@@ -128,37 +121,19 @@ class Player {
     return wires_[static_cast<std::size_t>(message.wire)];
   }
 
-  void enqueue(std::int32_t lane) {
-    LaneState& state = lanes_[static_cast<std::size_t>(lane)];
-    if (!state.queued) {
-      state.queued = true;
-      runnable_.push_back(lane);
-    }
-  }
-
-  void run_lanes() {
-    // FIFO, not recursion: a chain of lanes that wake each other may be as long as the
-    // communicator.
-    for (std::size_t next = 0; next < runnable_.size(); ++next) {
-      const std::int32_t lane = runnable_[next];
-      lanes_[static_cast<std::size_t>(lane)].queued = false;
-      run_lane(lane);
-    }
-    runnable_.clear();
-  }
-
   void run_lane(std::int32_t id) {
     LaneState& state = lanes_[static_cast<std::size_t>(id)];
     const Lane& lane = schedule_.lanes[static_cast<std::size_t>(id)];
-    while (state.pending == 0 && state.done < lane.steps.size()) {
+    while (state.pending == 0 && !turns_.at_end(id)) {
       if (!state.parsed) {
-        parse_primitive(lane, state.wires, state.done, !state.speed.has_value(), state.primitive);
+        parse_primitive(lane, state.wires, turns_.done(id), !state.speed.has_value(),
+                        state.primitive);
         state.parsed = true;
       }
       if (!ready(id, state)) {
         return;
       }
-      if (state.done == 0) {
+      if (turns_.done(id) == 0) {
         state.first = engine_.now();
       }
       start(id, state);
@@ -172,7 +147,7 @@ class Player {
   bool ready(std::int32_t id, const LaneState& state) {
     const std::vector<Step>& steps = schedule_.lanes[static_cast<std::size_t>(id)].steps;
     for (std::size_t step = state.primitive.begin; step < state.primitive.end; ++step) {
-      if (steps[step].wait_lane != kNone && !waited_for(id, steps[step])) {
+      if (!turns_.waited_for(id, steps[step])) {
         return false;
       }
     }
@@ -191,16 +166,6 @@ class Player {
       }
     }
     return true;
-  }
-
-  bool waited_for(std::int32_t id, const Step& step) {
-    LaneState& other = lanes_[static_cast<std::size_t>(step.wait_lane)];
-    const auto needed = static_cast<std::size_t>(step.wait_step) + 1;
-    if (other.done >= needed) {
-      return true;
-    }
-    other.waiters.push_back({id, needed});
-    return false;
   }
 
   /// Starts what the threads of the lane do for the primitive.
@@ -260,8 +225,8 @@ class Player {
       return;
     }
     finish(id, state);
-    enqueue(id);
-    run_lanes();
+    turns_.enqueue(id);
+    turns_.run();
   }
 
   /// The primitive is done: frees what it received, hands on what it sends.
@@ -269,7 +234,7 @@ class Player {
     for (const PrimitiveMessage& message : state.primitive.receives) {
       Wire& wire = wire_of(message);
       ++wire.consumed;
-      wake(wire.blocked_sender);
+      turns_.wake(wire.blocked_sender);
     }
     for (const PrimitiveMessage& message : state.primitive.sends) {
       Wire& wire = wire_of(message);
@@ -283,34 +248,17 @@ class Player {
         const std::int32_t id_of_wire = message.wire;
         engine_.after(wire.connection.latency, [this, id_of_wire] {
           on_arrival(id_of_wire);
-          run_lanes();
+          turns_.run();
         });
       }
     }
-    state.done = state.primitive.end;
     state.parsed = false;
-    if (state.done == schedule_.lanes[static_cast<std::size_t>(id)].steps.size()) {
+    turns_.advance(id, state.primitive.end);
+    if (turns_.at_end(id)) {
       state.last = engine_.now();
       end_ = std::max(end_, state.last);
       record(kLaneEnd, id);
     }
-    wake_waiters(state);
-  }
-
-  void wake(std::int32_t& lane) {
-    if (lane != kNone) {
-      enqueue(std::exchange(lane, kNone));
-    }
-  }
-
-  void wake_waiters(LaneState& state) {
-    std::erase_if(state.waiters, [&](const Waiter& waiter) {
-      if (state.done < waiter.step) {
-        return false;
-      }
-      enqueue(waiter.lane);
-      return true;
-    });
   }
 
   void start_next(std::int32_t wire_id) {
@@ -338,7 +286,7 @@ class Player {
       }
       on_arrival(wire_id);
       start_next(wire_id);
-      run_lanes();
+      turns_.run();
     });
   }
 
@@ -346,7 +294,7 @@ class Player {
     Wire& wire = wires_[static_cast<std::size_t>(wire_id)];
     ++wire.arrived;
     record(kArrival, wire_id);
-    wake(wire.blocked_receiver);
+    turns_.wake(wire.blocked_receiver);
   }
 
   void fail(std::int32_t wire_id) {
@@ -371,22 +319,13 @@ class Player {
     fingerprint_.add(static_cast<std::int64_t>(id));
   }
 
-  void check_all_done() const {
-    for (std::size_t l = 0; l < lanes_.size(); ++l) {
-      const Lane& lane = schedule_.lanes[l];
-      CHECK(lanes_[l].done == lane.steps.size(),
-            "the schedule deadlocks: rank {} channel {} lane '{}' stands at step {} of {}",
-            lane.rank.value(), lane.channel.value(), lane.role, lanes_[l].done, lane.steps.size());
-    }
-  }
-
   engine::Engine& engine_;
   const Schedule& schedule_;
   const PlayOptions& options_;
   Fingerprint& fingerprint_;
   std::vector<Wire> wires_;
   std::vector<LaneState> lanes_;
-  std::vector<std::int32_t> runnable_;
+  Lanes turns_;
   SimTime end_;
   Playback result_;
 };

@@ -153,6 +153,23 @@ transport::MeasuredConnection as_measured(const transport::Connection& connectio
   return measured;
 }
 
+/// `before`: what the links had carried when `playback` began.
+Run run_of(Candidate candidate, const Cut& cut, const collectives::Schedule& schedule,
+           const collectives::Shape& shape, const Playback& playback, const engine::Engine& engine,
+           const std::vector<Bytes>& before) {
+  Run run;
+  run.algorithm = candidate.algorithm;
+  run.protocol = candidate.protocol;
+  run.channels = cut.channels;
+  run.time = playback.period;
+  run.latency = playback.time;
+  run.messages = playback.messages;
+  run.leaving_host = leaving_host(schedule, shape.host_of);
+  run.failure = playback.failure;
+  run.bottleneck = bottleneck_of(engine, before, playback.period);
+  return run;
+}
+
 /// Real ranks run a collective again and again: what is measured begins as the one before it has
 /// left the buckets of shapers.
 constexpr int kPlaysBefore = 2;
@@ -186,17 +203,7 @@ Run play_on_measured(const Stage& stage, Candidate candidate, Bytes bytes,
   }
   const std::vector<Bytes> carried = carried_of(*engine);
   const Playback playback = play_measured(*engine, schedule, options, fingerprint);
-  Run run;
-  run.algorithm = candidate.algorithm;
-  run.protocol = candidate.protocol;
-  run.channels = cut.channels;
-  run.time = playback.period;
-  run.latency = playback.time;
-  run.messages = playback.messages;
-  run.leaving_host = leaving_host(schedule, shape.host_of);
-  run.failure = playback.failure;
-  run.bottleneck = bottleneck_of(*engine, carried, playback.period);
-  return run;
+  return run_of(candidate, cut, schedule, shape, playback, *engine, carried);
 }
 
 Run play_candidate(const Stage& stage, Candidate candidate, Bytes bytes, Fingerprint& fingerprint) {
@@ -240,8 +247,8 @@ Run play_candidate(const Stage& stage, Candidate candidate, Bytes bytes, Fingerp
     if (lane.rank.value() >= schedule.ranks) {
       return std::nullopt;
     }
-    const Ratio share = lane_share(candidate.algorithm, candidate.protocol, lane,
-                                   lanes.at({lane.rank, lane.channel}));
+    const Ratio share =
+        lane_share(transports.blocks, candidate, lane, lanes.at({lane.rank, lane.channel}));
     const std::int64_t full = transports.blocks.threads[protocol];
     const Ratio part{std::min<std::int64_t>(cut.threads, full) * share.numerator,
                      full * share.denominator};
@@ -252,17 +259,7 @@ Run play_candidate(const Stage& stage, Candidate candidate, Bytes bytes, Fingerp
     return speed;
   };
   const Playback playback = play(*engine, schedule, options, fingerprint);
-  Run run;
-  run.algorithm = candidate.algorithm;
-  run.protocol = candidate.protocol;
-  run.channels = cut.channels;
-  run.time = playback.period;
-  run.latency = playback.time;
-  run.messages = playback.messages;
-  run.leaving_host = leaving_host(schedule, shape.host_of);
-  run.failure = playback.failure;
-  run.bottleneck = bottleneck_of(*engine, {}, playback.period);
-  return run;
+  return run_of(candidate, cut, schedule, shape, playback, *engine, {});
 }
 
 SizeResult simulate_size(const Stage& stage, Bytes bytes, Fingerprint& fingerprint) {

@@ -64,9 +64,12 @@ struct BlockSpeed {
 struct ThreadBlocks {
   PerProtocol<std::int64_t> threads;  // of a block at full speed
   PerProtocol<Duration> per_primitive;
-  PerProtocol<Bytes> round;        // of an operand that a thread moves at once
-  Ratio spread{0, 1};  // between the fastest and the slowest block of a GPU, of the mean
-  std::vector<BlockSpeed> speeds;  // ascending sm
+  PerProtocol<Bytes> round;  // of an operand that a thread moves at once
+  Ratio spread{0, 1};        // between the fastest and the slowest block of a GPU, of the mean
+  PerProtocol<Ratio> tree_reduce;     // of the block's speed: the lane of a tree's way up
+  PerProtocol<Ratio> tree_broadcast;  // and of its way down
+  Ratio nvls_lane{1, 1};              // each lane of NVLS and NVLSTree
+  std::vector<BlockSpeed> speeds;     // ascending sm
   std::string source;
 };
 

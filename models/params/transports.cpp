@@ -1,14 +1,13 @@
 // Reads transports.yaml, and the payload shares that follow from header sizes.
 //
 // TCP    (mtu - 52) / (mtu + 38): IPv4 20, TCP 20 and the time stamp option 12 inside the MTU;
-// preamble
-//        8, Ethernet header 14, FCS 4 and gap 12 around it. Source: RFC 791, RFC 9293, RFC 7323,
-//        IEEE 802.3.
+//        preamble 8, Ethernet header 14, FCS 4 and gap 12 around it. Source: RFC 791, RFC 9293,
+//        RFC 7323, IEEE 802.3.
 // RDMA   payload / (payload + headers): InfiniBand LRH 8, BTH 12, ICRC 4, VCRC 2; RoCE v2 IPv4 20,
-// UDP 8,
-//        BTH 12, ICRC 4 in Ethernet. Source: InfiniBand Architecture Specification 1.4, volume 1.
-// The RETH of the first packet of a message (16 bytes) and acknowledgements are left out: below 0.1
-// %.
+//        UDP 8, BTH 12, ICRC 4 in Ethernet. Source: InfiniBand Architecture Specification 1.4,
+//        volume 1.
+// The RETH of the first packet of a message (16 bytes) and acknowledgements are left out: below
+// 0.1 %.
 #include <cmath>
 
 #include "models/params/params.h"
@@ -83,6 +82,11 @@ ThreadBlocks read_blocks(MappingReader& parent) {
                   round.required_bytes("Simple")};
   round.finish();
   blocks.spread = required_share(reader, "spread");
+  MappingReader lanes(reader.required_mapping("lanes"), "'lanes'", parent.problems());
+  blocks.tree_reduce = read_shares(lanes, "tree_reduce");
+  blocks.tree_broadcast = read_shares(lanes, "tree_broadcast");
+  blocks.nvls_lane = required_share(lanes, "nvls");
+  lanes.finish();
   const YamlNode rows = reader.required_sequence("stream");
   blocks.source = reader.required_text("source");
   reader.finish();
