@@ -129,7 +129,9 @@ void add_run(CLI::App& app, Action& action) {
 
 /// Options of everything that runs ranks; they outlive the command.
 void add_running(CLI::App& command, RealOptions& real) {
-  command.add_option("--completion", real.completion, "poll (default, yields) or event");
+  command.add_option(
+      "--completion", real.completion,
+      "poll (yields), event, or auto (default): event where ranks outnumber processors");
   command.add_option("--env", real.environment, "NAME=VALUE as NCCL reads it, may be repeated")
       ->allow_extra_args(false);
   command.add_option("--nccl-version", real.version, "Release whose rules choose (2.30.7)");

@@ -60,18 +60,24 @@ std::int64_t read_number(const std::string& option, const std::string& text, std
   return *number;
 }
 
+real::Completion read_completion(const std::string& text, Problems& problems) {
+  if (text.empty() || text == "auto")
+    return real::Completion::kAuto;
+  if (text == "event")
+    return real::Completion::kEvent;
+  if (text != "poll") {
+    problems.add({}, fmt::format("unknown completion '{}'; allowed: 'auto', 'event' or 'poll'{}",
+                                 text, did_you_mean(text, {"auto", "event", "poll"})));
+  }
+  return real::Completion::kPoll;
+}
+
 real::NetworkOrder read_network(const RealOptions& options, const nccl::Environment& scenario,
                                 real::NetworkKind by_default, Problems& problems) {
   real::NetworkOrder order;
   order.kind = read_kind(options.network, by_default, problems);
   order.version = read_version(options.version, problems);
-  if (options.completion == "event") {
-    order.completion = real::Completion::kEvent;
-  } else if (options.completion != "poll" && !options.completion.empty()) {
-    problems.add(
-        {}, fmt::format("unknown completion '{}'; allowed: 'poll' or 'event'{}", options.completion,
-                        did_you_mean(options.completion, {"poll", "event"})));
-  }
+  order.completion = read_completion(options.completion, problems);
   for (const auto& [name, value] : real::process_environment()) {
     if (name.rfind("NCCL_", 0) == 0)
       order.environment[name] = value;

@@ -5,7 +5,9 @@
 #include <array>
 #include <cerrno>
 #include <fcntl.h>
+#include <memory>
 #include <poll.h>
+#include <sched.h>
 #include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
@@ -101,6 +103,27 @@ std::string host_identity(const std::string& override_id) {
     id += fmt::format("/{}:{}", about.st_dev, about.st_ino);
   }
   return id;
+}
+
+std::vector<std::int32_t> allowed_processors() {
+  // A set that is too small for the machine's processors is refused with EINVAL.
+  constexpr int kMostProcessors = 1 << 16;
+  for (int room = CPU_SETSIZE; room <= kMostProcessors; room *= 2) {
+    const std::unique_ptr<cpu_set_t, void (*)(cpu_set_t*)> set(
+        CPU_ALLOC(room), [](cpu_set_t* one) { CPU_FREE(one); });
+    const std::size_t size = CPU_ALLOC_SIZE(room);
+    if (::sched_getaffinity(0, size, set.get()) == 0) {
+      std::vector<std::int32_t> processors;
+      for (int processor = 0; processor < room; ++processor) {
+        if (CPU_ISSET_S(processor, size, set.get()))
+          processors.push_back(processor);
+      }
+      return processors;
+    }
+    if (errno != EINVAL)
+      break;
+  }
+  fail_call("sched_getaffinity", errno);
 }
 
 std::string host_name() {

@@ -1,6 +1,7 @@
 // The operating system with its failures named: descriptors that close themselves, errno as
 // SystemError.
 #pragma once
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -64,6 +65,9 @@ std::string host_identity(const std::string& override_id);
 
 /// The running kernel: equal for all processes of a machine, in containers too.
 std::string boot_identity();
+
+/// Numbers of the processors that this process may run on, ascending. Throws SystemError.
+std::vector<std::int32_t> allowed_processors();
 
 /// The host's name.
 std::string host_name();

@@ -382,8 +382,9 @@ std::vector<std::pair<std::int32_t, std::int32_t>> calibrated_pairs(std::int32_t
   return pairs;
 }
 
-params::Measured calibrate(Session& session, const Task& task,
+params::Measured calibrate(Session& session, const Task& order,
                            const std::shared_ptr<verbs::Api>& api, const Progress& progress) {
+  const Task task = settle_completion(session, order);
   CHECK(task.calibration.has_value() && !task.calibration->networks.empty(), "no calibration");
   if (session.size() < 2)
     throw InputError("a calibration needs at least 2 ranks");

@@ -98,7 +98,7 @@ class SectionRun {
     Waiter waiter(*mover, session_, section_.network.completion, Milliseconds(task_.timeout_ms));
     SectionResult result;
     result.title = section_.title;
-    result.network = describe_movers(session_, *mover);
+    result.network = describe_movers(session_, *mover, section_.network.completion);
     result.collective = section_.collective;
     result.type = section_.type;
     result.reduction = section_.reduction;
@@ -236,9 +236,10 @@ double quantile(std::vector<double> values, double share) {
   return values[std::min(at, values.size() - 1)];
 }
 
-std::vector<SectionResult> measure(Session& session, const Task& task,
+std::vector<SectionResult> measure(Session& session, const Task& order,
                                    const std::shared_ptr<verbs::Api>& api,
                                    const Progress& progress) {
+  const Task task = settle_completion(session, order);
   std::vector<SectionResult> results;
   results.reserve(task.sections.size());
   for (const Section& section : task.sections)

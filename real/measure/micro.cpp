@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "real/measure/measure.h"
+#include "real/measure/network.h"
 #include "real/measure/pair.h"
 #include "sim/core/check.h"
 #include "sim/core/errors.h"
@@ -49,7 +50,8 @@ MicroPoint point_of(Bytes size, std::int32_t iterations, const std::vector<doubl
 
 }  // namespace
 
-MicroResult run_micro(Session& session, const Task& task, const std::shared_ptr<verbs::Api>& api) {
+MicroResult run_micro(Session& session, const Task& order, const std::shared_ptr<verbs::Api>& api) {
+  const Task task = settle_completion(session, order);
   CHECK(task.micro.has_value() && !task.micro->sizes.empty(), "no micro-benchmark");
   const MicroOrder& micro = *task.micro;
   MicroResult result;
@@ -68,16 +70,18 @@ MicroResult run_micro(Session& session, const Task& task, const std::shared_ptr<
   const Repeats repeats{task.warmup, task.iterations};
   for (const Bytes size : micro.sizes) {
     Pair pair = make_pair(session, task, api, size);
-    result.network = pair.network();
-    if (micro.kind != MicroKind::kWriteBandwidth) {
-      result.points.push_back(point_of(size, task.iterations, pair.ping_pong(size, repeats)));
-    } else {
-      const Pair::Stream stream = pair.stream(size, repeats);
-      MicroPoint point = point_of(size, task.iterations, stream.times_us);
-      point.GBps = static_cast<double>(size.count()) * task.iterations / stream.total_us / 1e3;
-      result.points.push_back(point);
-    }
-    session.barrier();  // before the mover goes
+    tell_others(session, [&] {
+      result.network = pair.network();
+      if (micro.kind != MicroKind::kWriteBandwidth) {
+        result.points.push_back(point_of(size, task.iterations, pair.ping_pong(size, repeats)));
+      } else {
+        const Pair::Stream stream = pair.stream(size, repeats);
+        MicroPoint point = point_of(size, task.iterations, stream.times_us);
+        point.GBps = static_cast<double>(size.count()) * task.iterations / stream.total_us / 1e3;
+        result.points.push_back(point);
+      }
+      session.barrier();  // before the mover goes
+    });
   }
   return result;
 }

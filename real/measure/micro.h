@@ -5,8 +5,8 @@
 // (ib_read_lat). write-bw: messages one way by RDMA WRITE, `depth` of them in flight (ib_write_bw);
 // over TCP and shared memory a stream of the same messages. Its clock is the receiver's, from the
 // end of the warm-up on. Received bytes stay in their slots. Differences from perftest: WRITE
-// carries an immediate and slots come back by credits, as in the collectives; completion by polling
-// yields the processor.
+// carries an immediate and slots come back by credits, as in the collectives; ranks that share a
+// processor sleep, and polling yields it.
 #pragma once
 #include <memory>
 #include <string>

@@ -67,7 +67,7 @@ class ReadPair {
         region_(choice_.device, memory_.data(), memory_.size()),
         completions_(choice_.device, 4),
         queue_pair_(choice_.device, options()) {
-    connect();
+    tell_others(session, [this] { connect(); });
   }
 
   [[nodiscard]] std::string describe() const {
@@ -196,15 +196,17 @@ ReadLatencies read_latencies(Session& session, const Task& task,
   ReadPair pair(session, task, api);
   ReadLatencies found;
   found.network = pair.describe();
-  for (const Bytes size : task.micro->sizes) {
-    std::vector<double>& times = found.times_us.emplace_back();
-    for (std::int32_t i = -task.warmup; session.rank() == RankId(0) && i < task.iterations; ++i) {
-      const double time = pair.read_us(size);
-      if (i >= 0)
-        times.push_back(time);
+  tell_others(session, [&] {
+    for (const Bytes size : task.micro->sizes) {
+      std::vector<double>& times = found.times_us.emplace_back();
+      for (std::int32_t i = -task.warmup; session.rank() == RankId(0) && i < task.iterations; ++i) {
+        const double time = pair.read_us(size);
+        if (i >= 0)
+          times.push_back(time);
+      }
+      session.barrier();  // the other side waits here, its memory stays readable
     }
-    session.barrier();  // the other side waits here, its memory stays readable
-  }
+  });
   return found;
 }
 

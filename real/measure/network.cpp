@@ -2,10 +2,12 @@
 #include "real/measure/network.h"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
 #include "models/nccl/network.h"
+#include "real/base/system.h"
 #include "real/movers/host_mover.h"
 #include "real/movers/shm_mover.h"
 #include "real/movers/tcp_mover.h"
@@ -15,6 +17,19 @@
 
 namespace busbw::real {
 namespace {
+
+/// Whether this host has fewer processors than ranks. Launchers bind each rank to a part of them.
+bool is_crowded(const Session& session, const std::vector<std::string>& processors_of) {
+  const std::vector<bool> here = session.same_host();
+  std::set<std::string> processors;
+  for (std::size_t rank = 0; rank < here.size(); ++rank) {
+    if (here[rank]) {
+      for (const std::string_view processor : split(processors_of[rank], ','))
+        processors.emplace(processor);
+    }
+  }
+  return static_cast<std::size_t>(std::count(here.begin(), here.end(), true)) > processors.size();
+}
 
 /// Per rank: whether shared memory reaches it from here.
 std::vector<bool> inside_of(const Session& session, const NetworkOrder& order) {
@@ -100,6 +115,27 @@ std::unique_ptr<Mover> between(Session& session, const NetworkOrder& order,
 
 }  // namespace
 
+Task settle_completion(Session& session, Task task) {
+  std::vector<std::string> own;
+  for (const std::int32_t processor : allowed_processors())
+    own.push_back(std::to_string(processor));
+  const std::vector<std::string> processors_of = session.exchange(join(own, ","));
+  const std::vector<std::string> crowded =
+      session.exchange(is_crowded(session, processors_of) ? "1" : "0");
+  const bool sleeps = std::count(crowded.begin(), crowded.end(), "1") > 0;
+  const auto settle = [&](NetworkOrder& order) {
+    if (order.completion == Completion::kAuto)
+      order.completion = sleeps ? Completion::kEvent : Completion::kPoll;
+  };
+  for (Section& section : task.sections)
+    settle(section.network);
+  if (task.micro)
+    settle(task.micro->network);
+  if (task.calibration)
+    std::for_each(task.calibration->networks.begin(), task.calibration->networks.end(), settle);
+  return task;
+}
+
 VerbsChoice choose_verbs(const Session& session, const NetworkOrder& order,
                          const std::shared_ptr<verbs::Api>& api) {
   if (api == nullptr) {
@@ -153,7 +189,9 @@ std::string device_name(const Session& session, const NetworkOrder& order,
                                  : turn_of(session, choice).name;
 }
 
-std::string describe_movers(Session& session, const Mover& mover) {
+std::string describe_movers(Session& session, const Mover& mover, Completion completion) {
+  const std::string how =
+      fmt::format("; completion by {}", completion == Completion::kPoll ? "polling" : "events");
   const std::vector<std::string> all = session.exchange(mover.describe());
   std::vector<std::pair<std::string, std::vector<std::string>>> groups;
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
@@ -166,14 +204,14 @@ std::string describe_movers(Session& session, const Mover& mover) {
     }
   }
   if (groups.size() == 1)
-    return groups.front().first;
+    return groups.front().first + how;
   std::vector<std::string> texts;
   texts.reserve(groups.size());
   for (const auto& [text, ranks] : groups) {
     texts.push_back(
         fmt::format("rank{} {}: {}", ranks.size() == 1 ? "" : "s", join(ranks, ","), text));
   }
-  return join(texts, "; ");
+  return join(texts, "; ") + how;
 }
 
 }  // namespace busbw::real

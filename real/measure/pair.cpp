@@ -40,8 +40,10 @@ Pair::Pair(Session& session, const PairOptions& options, const std::shared_ptr<v
   memory_.assign(static_cast<std::size_t>(options.largest.count()), std::byte{1});
   mover_ = make_mover(session, options.network, api);
   mover_->add_memory(memory_.data(), memory_.size());
-  session.connect(*mover_, {{forth_of(options), options.largest, options.slots},
-                            {back_of(options), options.largest, 2}});
+  tell_others(session, [&] {
+    session.connect(*mover_, {{forth_of(options), options.largest, options.slots},
+                              {back_of(options), options.largest, 2}});
+  });
   waiter_.emplace(*mover_, session, options.network.completion, Milliseconds(options.timeout_ms));
   if (is_first() || is_second()) {
     sender_ = &mover_->sender(outgoing());
@@ -50,7 +52,7 @@ Pair::Pair(Session& session, const PairOptions& options, const std::shared_ptr<v
 }
 
 std::string Pair::network() {
-  return describe_movers(session_, *mover_);
+  return describe_movers(session_, *mover_, options_.network.completion);
 }
 
 LinkId Pair::outgoing() const {

@@ -30,7 +30,7 @@ std::string to_string(NetworkKind kind);  // "auto", "verbs", "tcp", "shm"
 struct NetworkOrder {
   NetworkKind kind = NetworkKind::kAuto;
   VerbsMethod method = VerbsMethod::kWrite;
-  Completion completion = Completion::kPoll;
+  Completion completion = Completion::kAuto;
   bool shared_inside = true;           // shared memory between ranks of one host
   std::vector<std::int32_t> host_of;   // hosts as the scenario has them; empty: the real ones
   std::vector<std::string> device_of;  // per rank its HCA or interface; empty: NCCL's rules alone

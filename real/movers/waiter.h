@@ -7,23 +7,28 @@
 #include <vector>
 
 #include "real/movers/mover.h"
+#include "sim/core/check.h"
 
 namespace busbw::real {
 
 enum class Completion {
   kEvent,  // sleep in poll() until a descriptor is readable
-  kPoll    // sched_yield() between looks
+  kPoll,   // sched_yield() between looks
+  kAuto    // one of them, by the machine: see settle_completion()
 };
 
 class Waiter {
  public:
-  /// `longest`: how long nothing at all may happen before a wait fails.
+  /// `completion`: settled, not kAuto. `longest`: how long nothing at all may happen before a wait
+  /// fails.
   Waiter(Mover& mover, Watch& watch, Completion completion, Milliseconds longest)
       : mover_(mover),
         watch_(watch),
         completion_(completion),
         longest_(longest),
-        deadline_(Deadline::in(longest)) {}
+        deadline_(Deadline::in(longest)) {
+    CHECK(completion != Completion::kAuto, "completion is not settled");
+  }
 
   /// Something happened: the deadline starts anew. Looks at the watch now and then.
   void moved();

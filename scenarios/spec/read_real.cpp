@@ -71,7 +71,8 @@ void read_real(const YamlNode& node, Problems& problems, RealRun& real) {
   real.where = node.where();
   real.devices = reader.texts("devices").value_or(real.devices);
   real.method = reader.choice("method", {"write", "read", "send"}).value_or(real.method);
-  real.completion = reader.choice("completion", {"poll", "event"}).value_or(real.completion);
+  real.completion =
+      reader.choice("completion", {"auto", "event", "poll"}).value_or(real.completion);
   const auto count = [&](const char* key, std::int64_t least, std::optional<std::int32_t>& value) {
     if (const auto number = reader.integer(key, least, kMostIterations)) {
       value = static_cast<std::int32_t>(*number);

@@ -72,7 +72,7 @@ struct Measured {
 struct RealRun {
   std::vector<std::string> devices;  // HCA or interface of each host's ranks; empty: NCCL's choice
   std::string method = "write";      // over verbs: write, read, send
-  std::string completion = "poll";   // poll, event
+  std::string completion = "auto";   // auto, event, poll
   std::optional<std::int32_t> iterations;
   std::optional<std::int32_t> warmup;
   Location where;

@@ -106,7 +106,7 @@ validate:
 )"),
             "s.yaml:7:7: error: 'devices' of 'real' names 1 for 2 hosts\n"
             "s.yaml:7:25: error: unknown key 'metod' in 'real'; did you mean 'method'?\n"
-            "s.yaml:7:51: error: 'completion' in 'real' must be 'poll' or 'event', found "
+            "s.yaml:7:51: error: 'completion' in 'real' must be 'auto', 'event' or 'poll', found "
             "'evnt'; did you mean 'event'?\n"
             "s.yaml:7:69: error: 'iterations' in 'real' must be a whole number from 1 to "
             "1000000, found '0'\n"

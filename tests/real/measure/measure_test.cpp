@@ -73,7 +73,7 @@ TEST(Measure, FiguresFollowFromTheTimes) {
   expect_good(found);
   ASSERT_EQ(found.results[0].size(), 1U);
   const SectionResult& section = found.results[0].front();
-  EXPECT_EQ(section.network, "shared memory");
+  EXPECT_TRUE(section.network.starts_with("shared memory; completion by ")) << section.network;
   EXPECT_EQ(section.ranks, 4);
   ASSERT_EQ(section.points.size(), 3U);
   const PointResult& last = section.points.back();
@@ -126,6 +126,37 @@ TEST(Measure, HostsOfTheScenarioSeparateSharedMemory) {
   const std::string network = found.results[0].front().network;
   EXPECT_NE(network.find("shared memory"), std::string::npos) << network;
   EXPECT_NE(network.find("TCP"), std::string::npos) << network;
+}
+
+TEST(Measure, RanksThatOutnumberTheProcessorsSleep) {
+  const auto settled = [](std::int32_t ranks, Completion asked) {
+    std::vector<Completion> found(static_cast<std::size_t>(ranks));
+    const std::vector<std::string> failures = run_ranks(ranks, [&](Session& session) {
+      Task task;
+      task.sections.resize(1);
+      task.micro.emplace();
+      task.calibration.emplace().networks.resize(2);
+      task.sections.front().network.completion = asked;
+      task.micro->network.completion = asked;
+      task.calibration->networks.back().completion = asked;
+      task = settle_completion(session, std::move(task));
+      found[session.rank().index()] = task.sections.front().network.completion;
+      EXPECT_EQ(task.micro->network.completion, task.sections.front().network.completion);
+      EXPECT_EQ(task.calibration->networks.back().completion,
+                task.sections.front().network.completion);
+      EXPECT_NE(task.calibration->networks.front().completion, Completion::kAuto);
+      session.barrier();
+    });
+    EXPECT_EQ(failures, std::vector<std::string>(failures.size()));
+    EXPECT_EQ(found, std::vector<Completion>(found.size(), found.front()));
+    return found.front();
+  };
+  const auto processors = static_cast<std::int32_t>(allowed_processors().size());
+  ASSERT_GE(processors, 1);
+  EXPECT_EQ(settled(processors + 1, Completion::kAuto), Completion::kEvent);
+  EXPECT_EQ(settled(processors, Completion::kAuto), Completion::kPoll);
+  EXPECT_EQ(settled(processors + 1, Completion::kPoll), Completion::kPoll);
+  EXPECT_EQ(settled(processors, Completion::kEvent), Completion::kEvent);
 }
 
 TEST(Measure, CompletionByEventsIsExactToo) {
