@@ -16,6 +16,29 @@ namespace {
 
 using nccl::graph::Element;
 
+/// Puts the number of their first appearance in place of GUIDs: NCCL only asks which NICs of a host
+/// share one.
+void number_guids(Element& element, std::vector<std::string>& known) {
+  if (const std::string* guid = element.find("guid")) {
+    const auto at = std::find(known.begin(), known.end(), *guid);
+    const auto number = static_cast<std::size_t>(at - known.begin());
+    if (at == known.end()) {
+      known.push_back(*guid);
+    }
+    element.set("guid", fmt::format("0x{:x}", number + 1));
+  }
+  for (Element& child : element.children) {
+    number_guids(child, known);
+  }
+}
+
+/// The document as text that equal hosts share.
+std::string kind_of(Element document) {
+  std::vector<std::string> guids;
+  number_guids(document, guids);
+  return print_topology(document);
+}
+
 /// Equal hosts share a document, so that NCCL's search runs once for each kind of host.
 nccl::graph::DecideInput input_of(const Variant& variant, const nccl::Decision& selection,
                                   const topologies::Catalog& catalog) {
@@ -29,7 +52,7 @@ nccl::graph::DecideInput input_of(const Variant& variant, const nccl::Decision& 
     Element document =
         nccl::machine_document(variant.cluster.hosts[host], catalog, variant.inventories[host],
                                selection.hosts[host], variant.version);
-    std::string text = print_topology(document);
+    std::string text = kind_of(document);
     const auto known = std::find(texts.begin(), texts.end(), text);
     input.hosts.push_back(static_cast<int>(known - texts.begin()));
     if (known == texts.end()) {

@@ -7,7 +7,6 @@
 
 #include "scenarios/job.h"
 #include "scenarios/plan.h"
-#include "scenarios/simulate_choice.h"
 #include "sim/core/errors.h"
 #include "sim/core/quantity.h"
 #include "sim/core/text.h"

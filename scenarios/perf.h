@@ -20,7 +20,7 @@ struct PerfRequest {
   std::string type = "float";
   Bytes element = Bytes(4);
   std::vector<Bytes> sizes;  // as asked for: ascending
-  engine::Kind engine = engine::Kind::kFluid;
+  EngineChoice engine;
 };
 
 struct PerfResult {

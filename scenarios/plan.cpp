@@ -110,6 +110,18 @@ std::optional<Candidate> first_with(const std::vector<nccl::graph::Choice>& choi
   return std::nullopt;
 }
 
+/// Whether all hosts have NICs of the same rates: a shaped one looks like any other to NCCL.
+bool equal_nics(const topologies::Cluster& cluster) {
+  const std::vector<topologies::MachineNic>& first = cluster.hosts.front().nics;
+  const auto same = [](const topologies::MachineNic& a, const topologies::MachineNic& b) {
+    return a.name == b.name && a.rate == b.rate && a.send_rate == b.send_rate;
+  };
+  return std::all_of(
+      cluster.hosts.begin(), cluster.hosts.end(), [&](const topologies::Machine& host) {
+        return std::equal(first.begin(), first.end(), host.nics.begin(), host.nics.end(), same);
+      });
+}
+
 std::string settings_text(const nccl::Environment& environment) {
   return "NCCL_ALGO='" + nccl::text(environment, "NCCL_ALGO").value_or("") + "' with NCCL_PROTO='" +
          nccl::text(environment, "NCCL_PROTO").value_or("") + "'";
@@ -178,6 +190,7 @@ Plan make_plan(const Variant& variant, const Job& job) {
                               static_cast<std::int32_t>(host));
   }
   set_shape(graph, plan);
+  plan.equal_hosts = graph.groups.size() == 1 && equal_nics(variant.cluster);
   plan.shape.heads = nvls_heads(graph);
   plan.node_of = nodes_of(graph);
   // The hosts of one NVLink domain are one node to NCCL.

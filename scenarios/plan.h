@@ -43,6 +43,7 @@ struct Plan {
   RankPorts nvls_ports;             // of heads, the same on each channel
   transport::WiringOptions wiring;  // protocol and ports to be set per candidate
   std::int32_t hosts = 1;           // nodes as NCCL counts them
+  bool equal_hosts = true;          // one topology, and NICs of the same rates
   nccl::graph::Communicator comm;
   nccl::graph::Tuning tuning;
   nccl::graph::Switches switches;

@@ -101,8 +101,7 @@ std::optional<double> predict_point(const nccl::SelectionRecord& record,
     return std::nullopt;
   }
   Fingerprint unused;
-  const std::vector<SizeResult> results =
-      simulate_sizes(variant, plan, context, engine::Kind::kFluid, unused);
+  const std::vector<SizeResult> results = simulate_sizes(variant, plan, context, {}, unused);
   return results.front().busbw_GBps;
 }
 

@@ -31,6 +31,9 @@ struct Run {
   std::int64_t messages = 0;
   Bytes leaving_host;  // payload that goes to other hosts, from the host with the most
   std::optional<std::string> failure;  // a connection over a link that is down
+  /// From what the time was extrapolated, "4 and 8 hosts, 1 GiB and 2 GiB"; empty: every message
+  /// was played.
+  std::string steady;
 };
 
 /// One size: the run that NCCL chooses, and the others beside it.

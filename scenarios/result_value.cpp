@@ -154,6 +154,8 @@ Value to_value(const SizeResult& size) {
       .set("busbw_GBps", size.busbw_GBps)
       .set("leaving_host_bytes", size.chosen.leaving_host.count())
       .set("bottleneck", bottleneck_value(size.chosen.bottleneck))
+      .set("level", size.chosen.steady.empty() ? "played" : "steady")
+      .set("steady_from", size.chosen.steady.empty() ? Value() : Value(size.chosen.steady))
       .set("candidates", std::move(candidates));
   if (size.measured) {
     value.set("measured", Value::object()

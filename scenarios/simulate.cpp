@@ -12,6 +12,7 @@
 #include "scenarios/log.h"
 #include "scenarios/plan.h"
 #include "scenarios/train.h"
+#include "sim/core/check.h"
 #include "sim/core/quantity.h"
 #include "sim/core/text.h"
 
@@ -182,6 +183,9 @@ VariantResult run_variant(const Variant& variant, const Context& context,
     add_measured_reason(plan, result);
     result.results = simulate_sizes(variant, plan, context, options.engine, fingerprint);
     remark_passed_over(result);
+    for (const std::string& remark : steady_remarks(result.results)) {
+      result.remarks.push_back(remark);
+    }
     take_failures(result);
     result.crossover = tree_to_ring(result.results);
   }
@@ -229,11 +233,15 @@ void compare_all(Result& result) {
   }
 }
 
-std::string name_of(engine::Kind kind) {
-  return kind == engine::Kind::kFluid ? "fluid" : "reference";
-}
-
 }  // namespace
+
+std::string to_string(EngineChoice engine) {
+  if (engine.level == Level::kPlayed) {
+    return engine.kind == engine::Kind::kFluid ? "fluid" : "reference";
+  }
+  CHECK(engine.kind == engine::Kind::kFluid, "a steady state of the reference engine");
+  return engine.level == Level::kSteady ? "steady" : "auto";
+}
 
 Result simulate(const Scenario& scenario, const Context& context, const SimulateOptions& options) {
   Result result;
@@ -243,7 +251,7 @@ Result simulate(const Scenario& scenario, const Context& context, const Simulate
   result.description = scenario.description;
   result.estimate = scenario.estimate;
   result.notes = scenario.notes;
-  result.engine = name_of(options.engine);
+  result.engine = to_string(options.engine);
   result.seed = options.seed;
   Fingerprint fingerprint;
   fingerprint.add(static_cast<std::int64_t>(options.seed));

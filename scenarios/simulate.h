@@ -2,6 +2,8 @@
 // simulated time.
 #pragma once
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "models/params/params.h"
 #include "scenarios/plan.h"
@@ -13,8 +15,20 @@
 
 namespace busbw::scenarios {
 
+/// How a collective is played: every message (kPlayed), or from what smaller jobs take, wherever
+/// that can be done (kSteady; see candidate_runs.h). kAuto: that for more than 64 ranks and more
+/// than 2 GiB.
+enum class Level { kPlayed, kSteady, kAuto };
+
+struct EngineChoice {
+  engine::Kind kind = engine::Kind::kFluid;
+  Level level = Level::kAuto;
+};
+/// As `--engine` has it: "auto", "steady", "fluid", "reference".
+std::string to_string(EngineChoice engine);
+
 struct SimulateOptions {
-  engine::Kind engine = engine::Kind::kFluid;
+  EngineChoice engine;
   bool log = false;        // also NCCL's start-up log of every variant
   std::uint64_t seed = 1;  // nothing in today's models is random; part of the fingerprint
 };
@@ -29,13 +43,23 @@ struct Context {
 /// no NIC, NICs of different networks, an external plugin).
 Result simulate(const Scenario& scenario, const Context& context, const SimulateOptions& options);
 
+/// "4 GiB, 8 GiB: steady state, from 1 GiB and 2 GiB", a line for all sizes that were extrapolated
+/// from the same smaller jobs.
+std::vector<std::string> steady_remarks(const std::vector<SizeResult>& results);
+
 /// Sets algbw and busbw from the size and the chosen run's time.
 void set_rates(SizeResult& result, std::int32_t ranks);
 
 /// The part of simulate() for one variant that NCCL runs: all sizes, each with NCCL's choice and,
 /// for comparison, the best of the other algorithm.
 std::vector<SizeResult> simulate_sizes(const Variant& variant, const Plan& plan,
-                                       const Context& context, engine::Kind engine,
+                                       const Context& context, EngineChoice engine,
                                        Fingerprint& fingerprint);
+
+/// What NCCL takes for one size, alone: without the ones beside it, which saves half of the time.
+/// Elements of one byte when the size is no whole number of the workload's. Throws InputError as
+/// simulate_sizes() does.
+SizeResult simulate_choice(const Variant& variant, const Plan& plan, const Context& context,
+                           EngineChoice engine, Bytes bytes);
 
 }  // namespace busbw::scenarios

@@ -29,6 +29,8 @@ namespace {
 /// What the parsed command line asks for; empty when no command was named.
 using Action = std::function<int(Console&)>;
 
+constexpr const char* kEngineHelp =
+    "auto (default: fluid; above 64 ranks or 2 GiB steady), fluid, reference, steady";
 constexpr const char* kFooter =
     "Exit codes: 0 done; 1 a bound was missed or something was found; 2 wrong input or command "
     "line;\n"
@@ -120,7 +122,7 @@ void add_run(CLI::App& app, Action& action) {
   command->add_option("--csv", options->csv, "Write CSV to this file; - for standard output");
   command->add_option("--parameters", options->parameters,
                       "Parameter file of busbw calibrate, in place of the catalogue's network");
-  command->add_option("--engine", options->engine, "fluid (default) or reference");
+  command->add_option("--engine", options->engine, kEngineHelp);
   command->add_option("--seed", options->seed, "Seed of the run (default 1)");
   command->add_flag("--log", options->log, "Show the lines that NCCL would log");
   command->add_flag("--brief", options->brief, "Show the comparison alone");
@@ -263,7 +265,7 @@ void add_accuracy(CLI::App& app, Action& action) {
   command->add_option("--fold-by", options->fold_by,
                       "site: split the records for cross validation, whole sites together");
   command->add_option("--folds", options->folds, "Number of folds (default 5)");
-  command->add_option("--engine", options->engine, "fluid (default) or reference");
+  command->add_option("--engine", options->engine, kEngineHelp);
   command->add_flag("--brief", options->brief, "Show classes, groups and totals alone");
   set_action(*command, options, action, accuracy);
 }
@@ -288,7 +290,7 @@ void add_perf(CLI::App& app, Action& action) {
   command->add_option("--env", options->environment, "NAME=VALUE, may be repeated")
       ->allow_extra_args(false);
   command->add_option("--nccl-version", options->version, "Release (default 2.30.7)");
-  command->add_option("--engine", options->engine, "fluid (default) or reference");
+  command->add_option("--engine", options->engine, kEngineHelp);
   command->add_option("--json", options->json, "Write JSON to this file; - for standard output");
   command->add_option("--csv", options->csv, "Write CSV to this file; - for standard output");
   command->add_option("--plot", options->plot, "Write busbw over size to this SVG file");
@@ -307,7 +309,7 @@ void add_validate(CLI::App& app, Action& action) {
   command->add_option("-o,--output", options->output, "Write the measured parameters to this file");
   command->add_option("--calibration-iters", options->calibration_iterations,
                       "Round trips of each calibrated pair (100)");
-  command->add_option("--engine", options->engine, "fluid (default) or reference");
+  command->add_option("--engine", options->engine, kEngineHelp);
   command->add_option("--csv", options->csv, "Write CSV to this file; - for standard output");
   command->add_flag("--setup", options->setup,
                     "Only print the options of tools/soft-roce that the scenario needs");

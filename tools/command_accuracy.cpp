@@ -131,7 +131,7 @@ int accuracy(const AccuracyOptions& options, Console& console) {
   const std::vector<Group> groups = groups_of(options, problems);
   scenarios::accuracy::AssessOptions assess_options;
   assess_options.folds = folds_of(options, problems);
-  assess_options.engine = engine_kind(options.engine);
+  assess_options.engine = engine_choice(options.engine);
   problems.throw_if_any();
   Progress progress(console);
   assess_options.progress = [&](std::size_t done, std::size_t all, const std::string& id) {

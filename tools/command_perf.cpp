@@ -137,7 +137,7 @@ PerfRequest read_request(const PerfOptions& options, const scenarios::Library& l
   }
   read_type(options.type, request, problems);
   request.sizes = read_sweep(options, problems);
-  request.engine = engine_kind(options.engine);
+  request.engine = engine_choice(options.engine);
   return request;
 }
 

@@ -21,7 +21,7 @@ struct PerfOptions {
   std::string mtu = "9000";  // of RDMA over Ethernet
   std::vector<std::string> environment;
   std::string version;  // empty: the newest that is modelled
-  std::string engine = "fluid";
+  std::string engine = "auto";
   std::string json;  // file, "-" for stdout in place of the table
   std::string csv;   // file, "-" for stdout in place of the table
   std::string plot;  // SVG file

@@ -38,7 +38,7 @@ bool missed(const scenarios::Result& result) {
 
 int run(const RunOptions& options, Console& console) {
   scenarios::SimulateOptions simulate_options;
-  simulate_options.engine = engine_kind(options.engine);
+  simulate_options.engine = engine_choice(options.engine);
   simulate_options.log = options.log;
   simulate_options.seed = read_seed(options.seed);
   if (options.json == "-" && options.csv == "-") {

@@ -75,7 +75,7 @@ class Validator {
   }
 
   /// The exit code when ranks failed; nothing when all went well.
-  std::optional<int> run(engine::Kind engine) {
+  std::optional<int> run(scenarios::EngineChoice engine) {
     for (Variant& variant : file_.scenario.variants) {
       if (!sizes_.empty())
         variant.workload.sizes = sizes_;
@@ -149,7 +149,7 @@ class Validator {
     return *found;
   }
 
-  void predict(engine::Kind engine) {
+  void predict(scenarios::EngineChoice engine) {
     for (const real::Section& section : sections_) {
       waiting_.show("predicting " + section.title);
       Variant variant = variant_of(section);
@@ -256,7 +256,7 @@ void check_outputs(const ValidateOptions& options) {
 }  // namespace
 
 int validate(const ValidateOptions& options, Console& console) {
-  const engine::Kind engine = engine_kind(options.engine);
+  const scenarios::EngineChoice engine = engine_choice(options.engine);
   ScenarioFile file = read_scenario_file(options.scenario, options.parameters);
   if (options.setup) {
     console.out << setup_text(file.scenario);

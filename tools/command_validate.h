@@ -16,7 +16,7 @@ struct ValidateOptions {
   std::string output;                 // file for the parameters that were measured
   std::string calibration_iterations = "100";
   std::string csv;
-  std::string engine = "fluid";
+  std::string engine = "auto";
   bool setup = false;  // only say what tools/soft-roce needs
 };
 

@@ -6,15 +6,20 @@
 
 namespace busbw::tools {
 
-engine::Kind engine_kind(const std::string& name) {
-  if (name == "fluid") {
-    return engine::Kind::kFluid;
+scenarios::EngineChoice engine_choice(const std::string& name) {
+  using engine::Kind;
+  using scenarios::Level;
+  for (const scenarios::EngineChoice choice : {scenarios::EngineChoice{Kind::kFluid, Level::kAuto},
+                                               {Kind::kFluid, Level::kPlayed},
+                                               {Kind::kReference, Level::kPlayed},
+                                               {Kind::kFluid, Level::kSteady}}) {
+    if (to_string(choice) == name) {
+      return choice;
+    }
   }
-  if (name == "reference") {
-    return engine::Kind::kReference;
-  }
-  throw InputError("unknown engine '" + name + "'; allowed: 'fluid' or 'reference'" +
-                   did_you_mean(name, {"fluid", "reference"}));
+  throw InputError("unknown engine '" + name +
+                   "'; allowed: 'auto', 'fluid', 'reference' or 'steady'" +
+                   did_you_mean(name, {"auto", "fluid", "reference", "steady"}));
 }
 
 }  // namespace busbw::tools

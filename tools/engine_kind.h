@@ -2,11 +2,11 @@
 #pragma once
 #include <string>
 
-#include "sim/engine/engine.h"
+#include "scenarios/simulate.h"
 
 namespace busbw::tools {
 
-/// "fluid" or "reference". Throws InputError for another name.
-engine::Kind engine_kind(const std::string& name);
+/// "auto", "fluid", "reference" or "steady". Throws InputError for another name.
+scenarios::EngineChoice engine_choice(const std::string& name);
 
 }  // namespace busbw::tools

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "scenarios/result_value.h"
-#include "scenarios/simulate_choice.h"
+#include "scenarios/simulate.h"
 #include "sim/core/quantity.h"
 #include "sim/core/text.h"
 #include "tools/svg_plot.h"
@@ -56,10 +56,8 @@ std::string head(const PerfRequest& request, const PerfResult& result) {
     text += fmt::format("# network {}; devices {}\n", host.network.value_or("none"),
                         devices_text(host));
   }
-  if (!request.sizes.empty() && request.sizes.back() > scenarios::kLargestPlayed) {
-    text +=
-        fmt::format("# above {}: steady state, as much more as from {} to there\n",
-                    to_string(scenarios::kLargestPlayed), to_string(scenarios::kLargestPlayed / 2));
+  for (const std::string& remark : scenarios::steady_remarks(result.sizes)) {
+    text += "# " + remark + "\n";
   }
   for (const std::string& warning : result.decision.warnings) {
     text += "# warning: " + warning + "\n";

@@ -16,24 +16,6 @@ constexpr std::array kCollectives = {
     Collective::kAllGather, Collective::kReduceScatter, Collective::kAllToAll,
     Collective::kSendRecv,  Collective::kGather,        Collective::kScatter};
 
-/// Whether S is the sum of equal parts, one for each rank.
-bool cuts_by_rank(Collective collective) {
-  switch (collective) {
-    case Collective::kAllReduce:
-    case Collective::kReduce:
-    case Collective::kBroadcast:
-    case Collective::kSendRecv:
-      return false;
-    case Collective::kAllGather:
-    case Collective::kReduceScatter:
-    case Collective::kAllToAll:
-    case Collective::kGather:
-    case Collective::kScatter:
-      return true;
-  }
-  CHECK(false, "collective {}", static_cast<int>(collective));
-}
-
 std::string step_text(const Step& step) {
   switch (step.op) {
     case Op::kSend:
@@ -156,6 +138,23 @@ Extent extent_of(const Schedule& schedule, RankId rank, Buffer buffer) {
 
 bool allows_in_place(Collective collective) {
   return collective != Collective::kAllToAll && collective != Collective::kSendRecv;
+}
+
+bool cuts_by_rank(Collective collective) {
+  switch (collective) {
+    case Collective::kAllReduce:
+    case Collective::kReduce:
+    case Collective::kBroadcast:
+    case Collective::kSendRecv:
+      return false;
+    case Collective::kAllGather:
+    case Collective::kReduceScatter:
+    case Collective::kAllToAll:
+    case Collective::kGather:
+    case Collective::kScatter:
+      return true;
+  }
+  CHECK(false, "collective {}", static_cast<int>(collective));
 }
 
 Bytes cut_bytes(Collective collective, Bytes bytes, std::int32_t ranks) {

@@ -141,8 +141,12 @@ Extent extent_of(const Schedule& schedule, RankId rank, Buffer buffer);
 /// sendrecv, which NCCL does not allow in place either.
 bool allows_in_place(Collective collective);
 
+/// Whether S is the sum of equal parts, one for each rank: all_gather, reduce_scatter, alltoall,
+/// gather, scatter.
+bool cuts_by_rank(Collective collective);
+
 /// What nccl-tests makes of a size that was asked for: whole elements, and as many for each rank
-/// where S is cut into ranks' parts (all_gather, reduce_scatter, alltoall, gather, scatter).
+/// where S is cut into ranks' parts.
 Bytes rounded_bytes(Collective collective, Bytes bytes, Bytes element, std::int32_t ranks);
 
 /// The data that a generator cuts into channels: S/n for all_gather, reduce_scatter, alltoall,

@@ -129,7 +129,7 @@ struct Report {
 };
 
 struct AssessOptions {
-  engine::Kind engine = engine::Kind::kFluid;
+  EngineChoice engine;
   std::int32_t folds = 0;  // by site; 0: none
   /// Called before each record.
   std::function<void(std::size_t done, std::size_t all, const std::string& id)> progress;

@@ -9,16 +9,12 @@
 #include "scenarios/accuracy/describe_nic.h"
 #include "scenarios/job.h"
 #include "scenarios/plan.h"
-#include "scenarios/simulate_choice.h"
 #include "sim/core/check.h"
 #include "sim/core/errors.h"
 #include "sim/core/text.h"
 
 namespace busbw::scenarios::accuracy {
 namespace {
-
-/// Larger jobs take minutes when every message is played.
-constexpr std::int32_t kMostRanks = 64;
 
 std::string number(const std::optional<std::int32_t>& value) {
   return value ? std::to_string(*value) : "-";
@@ -101,9 +97,6 @@ void Predictor::make_ready(Known& known) const {
     const Job job = decide(variant, context_.catalog);
     if (job.selection.outcome != nccl::Outcome::kRuns) {
       built.reason = "NCCL does not run there: " + job.selection.error.value_or("");
-    } else if (job.graph->comm.ranks > kMostRanks) {
-      built.reason = fmt::format("{} ranks: more than {} are not played message by message",
-                                 job.graph->comm.ranks, kMostRanks);
     } else {
       known.plan = make_plan(variant, job);
     }

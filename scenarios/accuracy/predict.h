@@ -20,7 +20,7 @@ struct Prediction {
 class Predictor {
  public:
   /// Keeps references: library and context must outlive it.
-  Predictor(const Library& library, const Context& context, engine::Kind engine)
+  Predictor(const Library& library, const Context& context, EngineChoice engine)
       : library_(library), context_(context), engine_(engine) {}
 
   /// The system of `record`, built and decided once for equal systems. `modelled` is false also
@@ -41,7 +41,7 @@ class Predictor {
 
   const Library& library_;
   const Context& context_;
-  engine::Kind engine_;
+  EngineChoice engine_;
   std::map<std::string, Known> systems_;
 };
 

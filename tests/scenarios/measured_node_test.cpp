@@ -141,8 +141,8 @@ std::vector<Point> predict(const std::string& prefix) {
       variant.workload.sizes = {Bytes(bytes)};
       const Plan plan = make_plan(variant, decide(variant, library.catalog));
       Fingerprint unused;
-      const std::vector<SizeResult> results = simulate_sizes(
-          variant, plan, {library.catalog, transports}, engine::Kind::kFluid, unused);
+      const std::vector<SizeResult> results =
+          simulate_sizes(variant, plan, {library.catalog, transports}, {}, unused);
       const Run& chosen = results.front().chosen;
       EXPECT_EQ(upper(collectives::to_string(chosen.algorithm)), choice.algorithm) << id << bytes;
       EXPECT_EQ(upper(params::to_string(chosen.protocol)), choice.protocol) << id << bytes;

@@ -6,7 +6,6 @@
 
 #include <gtest/gtest.h>
 
-#include "scenarios/simulate_choice.h"
 #include "scenarios/spec/load.h"
 #include "sim/core/errors.h"
 
@@ -68,22 +67,6 @@ void expect_size(Collective collective, std::int64_t asked, std::int32_t ranks, 
 
 // Floats. all_reduce rounds to elements. One part a rank: 1000 B on 3 ranks are 250 / 3 = 83
 // elements, down to 80 (16 bytes): 960 B. 8 B on 8 ranks leave nothing.
-TEST(Perf, TheSteadyStateAgreesWithWhatIsPlayed) {
-  for (const char* name : {"dgx-h100", "a100-40gb-x4"}) {
-    const Bytes bytes = kLargestPlayed * 2;
-    const PerfResult steady = run(name, 1, {bytes});
-    Variant variant = steady.variant;
-    variant.workload.sizes = {bytes};
-    const Context context{data().library.catalog, data().transports};
-    const Plan plan = make_plan(variant, decide(variant, context.catalog));
-    Fingerprint unused;
-    const SizeResult played =
-        simulate_sizes(variant, plan, context, engine::Kind::kFluid, unused).front();
-    const double ratio = steady.sizes.front().chosen.time.as_us() / played.chosen.time.as_us();
-    EXPECT_NEAR(ratio, 1, 0.03) << name;
-  }
-}
-
 TEST(TestSizes, AsNcclTestsRoundsThem) {
   expect_size(Collective::kAllReduce, 1002, 3, 1000, 250);
   expect_size(Collective::kBroadcast, 8, 8, 8, 2);

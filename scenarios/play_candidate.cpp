@@ -1,4 +1,6 @@
-// One variant: every size of the workload with NCCL's choice and what stands beside it.
+// See play_candidate.h.
+#include "scenarios/play_candidate.h"
+
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -51,15 +53,6 @@ Bottleneck bottleneck_of(const engine::Engine& engine, const std::vector<Bytes>&
   return worst;
 }
 
-struct Stage {
-  const Variant& variant;
-  const Context& context;
-  const topologies::BuiltCluster& built;
-  const Plan& plan;
-  engine::Kind engine;
-  std::int32_t sm = 0;  // smallest compute capability, as NCCL takes it
-};
-
 std::int32_t smallest_sm(const Variant& variant, const topologies::Catalog& catalog) {
   std::int32_t smallest = std::numeric_limits<std::int32_t>::max();
   for (const topologies::Machine& machine : variant.cluster.hosts) {
@@ -106,13 +99,17 @@ std::map<std::pair<RankId, ChannelId>, std::int32_t> lane_counts(
 collectives::Shape shape_for(const Plan& plan, Candidate candidate, const Cut& cut) {
   collectives::Shape shape = plan.shape;
   shape.host_of = plan.node_of;
-  // The chain of CollNet goes over more channels than there are rings: they repeat.
+  // The chain of CollNet goes over more channels than there are rings, and so may the cut of a
+  // larger job: they repeat.
   const auto channels = static_cast<std::size_t>(cut.channels);
   for (std::size_t channel = shape.rings.size(); channel < channels; ++channel) {
     shape.rings.push_back(shape.rings[channel - plan.shape.rings.size()]);
   }
   shape.rings.resize(channels);
   if (candidate.algorithm == Algorithm::kTree) {
+    for (std::size_t channel = shape.trees.size(); channel < channels; ++channel) {
+      shape.trees.push_back(shape.trees[channel - plan.shape.trees.size()]);
+    }
     shape.trees.resize(channels);
   }
   return shape;
@@ -174,10 +171,9 @@ Run run_of(Candidate candidate, const Cut& cut, const collectives::Schedule& sch
 /// left the buckets of shapers.
 constexpr int kPlaysBefore = 2;
 
-Run play_on_measured(const Stage& stage, Candidate candidate, Bytes bytes,
+Run play_on_measured(const Stage& stage, Candidate candidate, const Cut& cut,
                      Fingerprint& fingerprint) {
   const MeasuredNetwork& network = *stage.plan.measured;
-  const Cut cut = cut_of(stage.plan, stage.variant, candidate, bytes);
   const collectives::Shape shape = shape_for(stage.plan, candidate, cut);
   const collectives::Schedule schedule = collectives::make_schedule(
       {stage.variant.workload.collective, candidate.algorithm, shape, cut.options});
@@ -206,11 +202,22 @@ Run play_on_measured(const Stage& stage, Candidate candidate, Bytes bytes,
   return run_of(candidate, cut, schedule, shape, playback, *engine, carried);
 }
 
-Run play_candidate(const Stage& stage, Candidate candidate, Bytes bytes, Fingerprint& fingerprint) {
+}  // namespace
+
+Stage::Stage(const Variant& variant_, const Plan& plan_, const Context& context_,
+             engine::Kind engine_)
+    : variant(variant_),
+      plan(plan_),
+      context(context_),
+      engine(engine_),
+      built(topologies::build(variant.cluster, context.catalog)),
+      sm(smallest_sm(variant, context.catalog)) {}
+
+Run play_candidate(const Stage& stage, Candidate candidate, const Cut& cut,
+                   Fingerprint& fingerprint) {
   if (stage.plan.measured) {
-    return play_on_measured(stage, candidate, bytes, fingerprint);
+    return play_on_measured(stage, candidate, cut, fingerprint);
   }
-  const Cut cut = cut_of(stage.plan, stage.variant, candidate, bytes);
   const collectives::Shape shape = shape_for(stage.plan, candidate, cut);
   const collectives::Schedule schedule = collectives::make_schedule(
       {stage.variant.workload.collective, candidate.algorithm, shape, cut.options});
@@ -260,43 +267,6 @@ Run play_candidate(const Stage& stage, Candidate candidate, Bytes bytes, Fingerp
   };
   const Playback playback = play(*engine, schedule, options, fingerprint);
   return run_of(candidate, cut, schedule, shape, playback, *engine, {});
-}
-
-SizeResult simulate_size(const Stage& stage, Bytes bytes, Fingerprint& fingerprint) {
-  SizeResult result;
-  result.collective = stage.variant.workload.collective;
-  result.bytes = bytes;
-  result.count = bytes / stage.variant.workload.element;
-  const Candidates candidates = candidates_of(stage.plan, stage.variant, bytes);
-  result.passed_over = candidates.passed_over;
-  for (const Candidate& candidate : candidates.list) {
-    result.runs.push_back(play_candidate(stage, candidate, bytes, fingerprint));
-  }
-  result.chosen = result.runs.front();
-  set_rates(result, stage.plan.shape.ranks);
-  return result;
-}
-
-}  // namespace
-
-void set_rates(SizeResult& result, std::int32_t ranks) {
-  const double seconds = result.chosen.time.as_seconds();
-  const Ratio factor = collectives::busbw_factor(result.collective, ranks);
-  result.algbw_GBps = static_cast<double>(result.bytes.count()) / seconds / 1e9;
-  result.busbw_GBps = result.algbw_GBps * static_cast<double>(factor.numerator) /
-                      static_cast<double>(factor.denominator);
-}
-
-std::vector<SizeResult> simulate_sizes(const Variant& variant, const Plan& plan,
-                                       const Context& context, engine::Kind engine,
-                                       Fingerprint& fingerprint) {
-  const topologies::BuiltCluster built = topologies::build(variant.cluster, context.catalog);
-  const Stage stage{variant, context, built, plan, engine, smallest_sm(variant, context.catalog)};
-  std::vector<SizeResult> results;
-  for (const Bytes bytes : variant.workload.sizes) {
-    results.push_back(simulate_size(stage, bytes, fingerprint));
-  }
-  return results;
 }
 
 }  // namespace busbw::scenarios

@@ -1,0 +1,273 @@
+// See candidate_runs.h.
+#include "scenarios/candidate_runs.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "scenarios/job.h"
+#include "sim/core/check.h"
+#include "sim/core/errors.h"
+
+namespace busbw::scenarios {
+namespace {
+
+using collectives::Algorithm;
+using collectives::Collective;
+
+/// Jobs that `auto` plays whole.
+constexpr std::int32_t kMostRanks = 64;
+constexpr Bytes kMostBytes = Bytes::gib(2);
+/// What `steady` plays of larger sizes.
+constexpr Bytes kSteadyBytes = Bytes::mib(256);
+/// Fewer nodes than these are cases of their own: on two, a tree's edges carry both ways alike.
+constexpr std::int32_t kLeastNodes = 4;
+constexpr std::int32_t kLeastLarger = 6;
+
+constexpr std::int64_t kCopyWidth = 16;  // of NCCL's kernels
+
+/// What the time of a candidate grows with on more hosts.
+enum class Growth { kRanks, kTreeHeight, kNothing };
+
+/// Nothing: neither; such a candidate is always played whole.
+std::optional<Growth> growth_of(Candidate candidate, Collective collective) {
+  switch (candidate.algorithm) {
+    case Algorithm::kRing:
+    case Algorithm::kPat:
+      return Growth::kRanks;
+    case Algorithm::kTree:
+    case Algorithm::kNvlsTree:
+      return Growth::kTreeHeight;
+    case Algorithm::kNvls:
+    case Algorithm::kCollNetDirect:
+    case Algorithm::kCollNetChain:
+      return Growth::kNothing;
+    case Algorithm::kDirect:
+      return collective == Collective::kSendRecv ? Growth::kNothing : Growth::kRanks;
+    case Algorithm::kHierarchical:
+      return std::nullopt;  // a ring between hosts and one inside: neither share stays the same
+  }
+  CHECK(false, "algorithm {}", static_cast<int>(candidate.algorithm));
+}
+
+/// Edges between nodes on the way to the root, in thousandths: three quarters of the longest way,
+/// one of the mean. The root waits for the longest, and each node the longer the fuller its
+/// subtrees are; the weights are those by which played jobs of 4 to 8 nodes come out
+/// (steady_state_test).
+std::int64_t tree_height(const Plan& plan) {
+  std::int64_t longest = 0;
+  std::int64_t edges = 0;
+  std::int64_t ways = 0;
+  for (const collectives::TreeParents& tree : plan.shape.trees) {
+    for (std::size_t rank = 0; rank < tree.size(); ++rank) {
+      std::int64_t way = 0;
+      std::size_t at = rank;
+      while (tree[at]) {
+        const std::size_t parent = tree[at]->index();
+        way += plan.node_of[parent] != plan.node_of[at] ? 1 : 0;
+        at = parent;
+      }
+      longest = std::max(longest, way);
+      edges += way;
+      ++ways;
+    }
+  }
+  return 750 * longest + 250 * edges / std::max<std::int64_t>(1, ways);
+}
+
+std::int64_t extent_of(const Plan& plan, Growth growth) {
+  switch (growth) {
+    case Growth::kRanks:
+      return plan.shape.ranks;
+    case Growth::kTreeHeight:
+      return tree_height(plan);
+    case Growth::kNothing:
+      return 0;
+  }
+  CHECK(false, "growth {}", static_cast<int>(growth));
+}
+
+/// The cut of `share` of the data, for as many ranks or for others. Chunks, channels and threads
+/// stay.
+Cut part_of(const Cut& cut, Collective collective, Ratio share, std::int32_t from,
+            std::int32_t to) {
+  const std::int64_t unit = std::max(kCopyWidth, cut.options.element.count());
+  const auto part = [&](Bytes whole) {
+    const std::int64_t bytes = scale(whole.count(), share);
+    return whole == Bytes() ? whole : Bytes(std::max(unit, bytes - bytes % unit));
+  };
+  Bytes sum;
+  Cut smaller = cut;
+  for (Bytes& bytes : smaller.options.channel_bytes) {
+    bytes = part(bytes);
+    sum += bytes;
+  }
+  if (cut.options.channel_bytes.empty()) {
+    sum = part(collectives::cut_bytes(collective, cut.options.bytes, from));
+  }
+  smaller.options.bytes = sum * (collectives::cuts_by_rank(collective) ? to : 1);
+  return smaller;
+}
+
+/// The cut of a job on `from` ranks for `to` ranks, each message as large as before: of a ring
+/// all-reduce each rank has its share of the data, and collectives that are cut by rank keep
+/// theirs.
+Cut on_ranks(const Cut& cut, Candidate candidate, Collective collective, std::int32_t from,
+             std::int32_t to) {
+  const bool shared =
+      collective == Collective::kAllReduce && candidate.algorithm == Algorithm::kRing;
+  return part_of(cut, collective, shared ? Ratio{to, from} : Ratio{1, 1}, from, to);
+}
+
+/// A value that is `from` at `small` and `to` at `large`, on the line through both.
+struct Line {
+  std::int64_t small = 0;
+  std::int64_t large = 0;
+  std::int64_t extent = 0;
+
+  [[nodiscard]] std::int64_t at(std::int64_t from, std::int64_t to) const {
+    return large == small ? to : to + scale(to - from, {extent - large, large - small});
+  }
+  [[nodiscard]] Duration at(Duration from, Duration to) const {
+    return Duration::picoseconds(at(from.ps(), to.ps()));
+  }
+  /// Both runs' bottleneck, and what else stays as it is, is that of the larger one.
+  [[nodiscard]] Run at(const Run& from, Run to) const {
+    to.time = at(from.time, to.time);
+    to.latency = at(from.latency, to.latency);
+    to.messages = at(from.messages, to.messages);
+    to.leaving_host = Bytes(at(from.leaving_host.count(), to.leaving_host.count()));
+    return to;
+  }
+};
+
+/// The variant on its first hosts, with as much of each network's trunk.
+Variant with_hosts(const Variant& variant, std::int32_t hosts) {
+  Variant smaller = variant;
+  const auto before = static_cast<std::int64_t>(variant.cluster.hosts.size());
+  smaller.cluster.hosts.resize(static_cast<std::size_t>(hosts));
+  smaller.inventories.resize(static_cast<std::size_t>(hosts));
+  for (topologies::Network& network : smaller.cluster.networks) {
+    network.trunk = network.trunk * Ratio{hosts, before};
+  }
+  return smaller;
+}
+
+}  // namespace
+
+/// The same job on fewer hosts.
+struct CandidateRuns::Smaller {
+  Variant variant;
+  Plan plan;
+  std::optional<Stage> stage;
+};
+
+/// Two of them to draw a line through.
+struct CandidateRuns::Pair {
+  const Smaller* small = nullptr;
+  const Smaller* large = nullptr;
+  Growth growth = Growth::kNothing;
+};
+
+CandidateRuns::CandidateRuns(const Variant& variant, const Plan& plan, const Context& context,
+                             EngineChoice engine)
+    : choice_(engine), stage_(variant, plan, context, engine.kind) {}
+
+CandidateRuns::~CandidateRuns() = default;
+
+Run CandidateRuns::run(Candidate candidate, Bytes bytes, Fingerprint& fingerprint) {
+  const Cut cut = cut_of(stage_.plan, stage_.variant, candidate, bytes);
+  if (choice_.level == Level::kPlayed || stage_.plan.measured) {
+    return play_candidate(stage_, candidate, cut, fingerprint);
+  }
+  if (choice_.level == Level::kSteady || stage_.plan.shape.ranks > kMostRanks) {
+    if (std::optional<Run> run = in_hosts(candidate, cut, fingerprint)) {
+      return *std::move(run);
+    }
+  }
+  return in_bytes(stage_, candidate, cut, fingerprint);
+}
+
+Run CandidateRuns::in_bytes(const Stage& stage, Candidate candidate, const Cut& cut,
+                            Fingerprint& fingerprint) {
+  const Bytes most = choice_.level == Level::kSteady ? kSteadyBytes : kMostBytes;
+  const Bytes whole = cut.options.bytes;
+  if (whole <= most) {
+    return play_candidate(stage, candidate, cut, fingerprint);
+  }
+  const Collective collective = stage.variant.workload.collective;
+  const std::int32_t ranks = stage.plan.shape.ranks;
+  const auto part = [&](Bytes bytes) {
+    return part_of(cut, collective, {bytes.count(), whole.count()}, ranks, ranks);
+  };
+  const Cut small = part(most / 2);
+  const Cut large = part(most);
+  const Line line{small.options.bytes.count(), large.options.bytes.count(), whole.count()};
+  const Run first = play_candidate(stage, candidate, small, fingerprint);
+  Run run = line.at(first, play_candidate(stage, candidate, large, fingerprint));
+  run.steady = fmt::format("{} and {}", to_string(most / 2), to_string(most));
+  return run;
+}
+
+std::optional<Run> CandidateRuns::in_hosts(Candidate candidate, const Cut& cut,
+                                           Fingerprint& fingerprint) {
+  const std::optional<Pair> pair = pair_for(candidate);
+  if (!pair) {
+    return std::nullopt;
+  }
+  const Collective collective = stage_.variant.workload.collective;
+  const std::int32_t ranks = stage_.plan.shape.ranks;
+  const auto run_on = [&](const Smaller& smaller) {
+    return in_bytes(*smaller.stage, candidate,
+                    on_ranks(cut, candidate, collective, ranks, smaller.plan.shape.ranks),
+                    fingerprint);
+  };
+  const Line line{extent_of(pair->small->plan, pair->growth),
+                  extent_of(pair->large->plan, pair->growth), extent_of(stage_.plan, pair->growth)};
+  const Run first = run_on(*pair->small);
+  Run run = line.at(first, run_on(*pair->large));
+  run.steady = fmt::format("{} and {} hosts{}{}", pair->small->variant.cluster.hosts.size(),
+                           pair->large->variant.cluster.hosts.size(),
+                           run.steady.empty() ? "" : ", ", run.steady);
+  return run;
+}
+
+std::optional<CandidateRuns::Pair> CandidateRuns::pair_for(Candidate candidate) {
+  const std::optional<Growth> growth = growth_of(candidate, stage_.variant.workload.collective);
+  const std::int32_t nodes = stage_.plan.hosts;
+  if (!growth || !stage_.plan.equal_hosts || nodes <= kLeastLarger) {
+    return std::nullopt;
+  }
+  const std::int32_t a_node = stage_.plan.shape.ranks / nodes;
+  // Even numbers: NCCL lets the rings of every other node cross rails.
+  const std::int32_t large = std::clamp(kMostRanks / a_node, kLeastLarger, nodes - 1) / 2 * 2;
+  const auto hosts = [&](std::int32_t count) {
+    return static_cast<std::int32_t>(stage_.variant.cluster.hosts.size()) / nodes * count;
+  };
+  Pair pair;
+  pair.growth = *growth;
+  pair.large = on_hosts(hosts(large));
+  if (pair.large == nullptr) {
+    return std::nullopt;
+  }
+  pair.small = on_hosts(hosts(std::max(kLeastNodes, large / 4 * 2)));
+  return pair.small == nullptr ? std::nullopt : std::optional(pair);
+}
+
+const CandidateRuns::Smaller* CandidateRuns::on_hosts(std::int32_t hosts) {
+  const auto [entry, fresh] = smaller_.try_emplace(hosts);
+  if (fresh) {
+    auto smaller = std::make_unique<Smaller>();
+    smaller->variant = with_hosts(stage_.variant, hosts);
+    const Job job = decide(smaller->variant, stage_.context.catalog);
+    if (job.selection.outcome == nccl::Outcome::kRuns) {
+      smaller->plan = make_plan(smaller->variant, job);
+      smaller->stage.emplace(smaller->variant, smaller->plan, stage_.context, choice_.kind);
+      entry->second = std::move(smaller);
+    }
+  }
+  return entry->second.get();
+}
+
+}  // namespace busbw::scenarios

@@ -1,0 +1,163 @@
+// The steady state against the same job played message by message, on every machine of the
+// catalogue; and when which is taken.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "scenarios/equal_hosts.h"
+#include "scenarios/job.h"
+#include "scenarios/simulate.h"
+#include "scenarios/spec/load.h"
+#include "sim/core/errors.h"
+#include "sim/core/quantity.h"
+
+namespace busbw::scenarios {
+namespace {
+
+using collectives::Algorithm;
+using collectives::Collective;
+
+const std::string kCatalog = std::string(BUSBW_SOURCE_DIR) + "/topologies/catalog";
+constexpr EngineChoice kPlayed{engine::Kind::kFluid, Level::kPlayed};
+constexpr EngineChoice kSteady{engine::Kind::kFluid, Level::kSteady};
+constexpr EngineChoice kAuto{engine::Kind::kFluid, Level::kAuto};
+
+struct Data {
+  Library library;
+  params::Transports transports;
+};
+
+const Data& data() {
+  static const Data kData = [] {
+    Problems problems;
+    Data read{load_library(kCatalog, problems), params::load_transports(kCatalog, problems)};
+    problems.throw_if_any();
+    return read;
+  }();
+  return kData;
+}
+
+/// A job of equal hosts with its plan.
+struct Prepared {
+  Variant variant;
+  Plan plan;
+
+  Prepared(const topologies::Machine& machine, std::int32_t hosts, Collective collective) {
+    variant.name = machine.name;
+    variant.version = *nccl::parse_version("2.27");
+    variant.workload.collective = collective;
+    HostsOptions options;
+    options.hosts = hosts;
+    options.rdma_mtu = 9000;
+    set_equal_hosts(machine, options, data().library.catalog, variant);
+    plan = make_plan(variant, decide(variant, data().library.catalog));
+  }
+  [[nodiscard]] SizeResult run(Bytes bytes, EngineChoice engine) const {
+    return simulate_choice(variant, plan, {data().library.catalog, data().transports}, engine,
+                           rounded_bytes(variant.workload.collective, bytes,
+                                         variant.workload.element, plan.shape.ranks));
+  }
+};
+
+const topologies::Machine& machine(const std::string& name) {
+  for (const topologies::Machine& each : data().library.machines) {
+    if (each.name == name) {
+      return each;
+    }
+  }
+  throw InputError("no machine " + name);
+}
+
+std::vector<std::string> networked_machines() {
+  std::vector<std::string> names;
+  for (const topologies::Machine& each : data().library.machines) {
+    if (!each.nics.empty() && each.name != "l40s-x8") {
+      names.push_back(each.name);
+    }
+  }
+  return names;
+}
+
+constexpr std::int32_t kRanks = 64;
+
+class SteadyState : public testing::TestWithParam<std::string> {};
+
+TEST_P(SteadyState, AgreesWithWhatIsPlayed) {
+  const topologies::Machine& one = machine(GetParam());
+  const auto hosts = std::max(7, kRanks / static_cast<std::int32_t>(one.gpus.size()));
+  for (const Collective collective : {Collective::kAllReduce, Collective::kAllGather}) {
+    const Prepared job(one, hosts, collective);
+    // A ring of large all_gathers differs from one of all_reduces by nothing but its length.
+    const std::vector<Bytes> sizes = collective == Collective::kAllReduce
+                                         ? std::vector<Bytes>{Bytes::mib(2), Bytes::mib(32)}
+                                         : std::vector<Bytes>{Bytes::mib(2)};
+    for (const Bytes bytes : sizes) {
+      const SizeResult played = job.run(bytes, kPlayed);
+      const SizeResult steady = job.run(bytes, kSteady);
+      EXPECT_TRUE(played.chosen.steady.empty());
+      EXPECT_FALSE(steady.chosen.steady.empty());
+      EXPECT_EQ(steady.chosen.algorithm, played.chosen.algorithm);
+      EXPECT_EQ(steady.chosen.protocol, played.chosen.protocol);
+      EXPECT_EQ(steady.chosen.channels, played.chosen.channels);
+      EXPECT_NEAR(steady.busbw_GBps / played.busbw_GBps, 1, 0.03)
+          << to_string(collective) << " " << to_string(bytes) << " "
+          << to_string(played.chosen.algorithm) << "/" << to_string(played.chosen.protocol)
+          << " from " << steady.chosen.steady;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Catalogue, SteadyState, testing::ValuesIn(networked_machines()),
+                         [](const auto& info) {
+                           std::string name = info.param;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
+TEST(SteadyStateOfBytes, AgreesWithWhatIsPlayed) {
+  for (const char* name : {"dgx-h100", "a100-40gb-x4"}) {
+    const Prepared job(machine(name), 1, Collective::kAllReduce);
+    const SizeResult steady = job.run(Bytes::gib(1), kSteady);
+    EXPECT_EQ(steady.chosen.steady, "128 MiB and 256 MiB");
+    const SizeResult played = job.run(Bytes::gib(1), kAuto);
+    EXPECT_TRUE(played.chosen.steady.empty());
+    EXPECT_NEAR(steady.busbw_GBps / played.busbw_GBps, 1, 0.03) << name;
+  }
+}
+
+TEST(SteadyStateOfBytes, IsTakenAboveTwoGibibytes) {
+  const Prepared job(machine("h200-vm-x2"), 1, Collective::kBroadcast);
+  EXPECT_EQ(job.run(Bytes::gib(4), kAuto).chosen.steady, "1 GiB and 2 GiB");
+}
+
+TEST(SteadyStateOfPairs, AgreesWithWhatIsPlayed) {
+  const Prepared job(machine("a100-40gb-x4"), 16, Collective::kAllToAll);
+  const SizeResult steady = job.run(Bytes::mib(64), kSteady);
+  EXPECT_EQ(steady.chosen.algorithm, Algorithm::kDirect);
+  EXPECT_NEAR(steady.busbw_GBps / job.run(Bytes::mib(64), kPlayed).busbw_GBps, 1, 0.03);
+}
+
+// 128 ranks by auto: a ring sends 2(n-1)/n of the data, so the rate of its busiest link stays; the
+// decisions are those of 128 ranks.
+TEST(SteadyStateOfHosts, IsTakenAboveSixtyFourRanks) {
+  const Prepared small(machine("dgx-h100"), 8, Collective::kAllReduce);
+  const Prepared large(machine("dgx-h100"), 16, Collective::kAllReduce);
+  EXPECT_TRUE(small.run(Bytes::mib(1), kAuto).chosen.steady.empty());
+  const SizeResult result = large.run(Bytes::mib(1), kAuto);
+  EXPECT_EQ(result.chosen.steady, "4 and 8 hosts");
+  EXPECT_EQ(steady_remarks({result, result}),
+            std::vector<std::string>{"1 MiB, 1 MiB: steady state, from 4 and 8 hosts"});
+}
+
+// What is played never depends on the level: 8 ranks of 1 MiB.
+TEST(SteadyStateOfHosts, IsNotTakenForFewNodes) {
+  const Prepared job(machine("a100-40gb-x4"), 4, Collective::kAllReduce);
+  EXPECT_TRUE(job.run(Bytes::mib(1), kSteady).chosen.steady.empty());
+  EXPECT_EQ(job.run(Bytes::mib(1), kSteady).chosen.time,
+            job.run(Bytes::mib(1), kPlayed).chosen.time);
+}
+
+}  // namespace
+}  // namespace busbw::scenarios
