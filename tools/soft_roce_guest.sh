@@ -152,10 +152,13 @@ run_guest() {
   write_control "$@"
   [ "$icount" = no ] || options+=(-icount 'shift=1,sleep=off')
   [ -z "$out" ] || options+=(-virtfs "local,path=${out//,/,,},mount_tag=out,security_model=none")
+  # A kernel that hangs ends the guest after two minutes, and the console says so.
+  local kernel='console=ttyS0 quiet panic=-1 softlockup_panic=1 watchdog_thresh=60'
+  kernel+=' mitigations=off nokaslr no_timer_check'
   qemu=(qemu-system-x86_64 -nodefaults -no-user-config -display none -no-reboot -M pc
     -accel 'tcg,thread=single' -cpu qemu64 -smp 1 -m 1024
     -kernel "$cache/kernel/vmlinux" -initrd "$cache/kernel/initramfs"
-    -append 'console=ttyS0 quiet panic=-1 mitigations=off nokaslr no_timer_check'
+    -append "$kernel"
     -serial "file:$work/console"
     -virtfs 'local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap'
     -virtfs "local,path=$work/control,mount_tag=control,security_model=none"

@@ -127,15 +127,16 @@ def guest():
         print(f'{name}: status {status}, {seconds} s\n{text}', end='', flush=True)
     if result.returncode != 0 and not cases:
         raise AssertionError(result.stderr)
-    return cases
+    return cases, 'soft lockup' in result.stderr
 
 
 class Faults(unittest.TestCase):
     cases = {}
+    locked_up = False  # the kernel of the guest, which ended it
 
     @classmethod
     def setUpClass(cls):
-        cls.cases = guest()
+        cls.cases, cls.locked_up = guest()
 
     def said(self, name, status=3):
         """What a case said, which ended with this status."""
@@ -246,13 +247,24 @@ class Faults(unittest.TestCase):
             *(rf'rank {rank} {PID} failed: (RDMA WRITE with immediate|SEND of credits) failed: '
               rf'{unreachable}{self.on(rank, link)}'
               for rank in (0, 1) for link in ('0 -> 1', '1 -> 0')))
-        # A port whose interface is down sends nothing, or finds no route.
-        for name in ('down-in-silence', 'port-down'):
-            self.assert_sentences(
-                name, rf'rank [01] {PID} failed: \w.+ failed: (nothing within 5 s|IBV_WC_\w+ '
-                r'\(\d+\)): .*(on rank [01] channel \d lane \d \(ring\) step \d+ \(\w+\), |on )'
-                rf'rxe[01] port 1 QP 0x\w+, link . -> . channel \d\) \(peer rank [01] {PID} QP '
-                r'0x\w+ GID [0-9a-f:.]+\)')
+        self.assert_silence('down-in-silence')
+
+    def assert_silence(self, name):
+        """Expects what a rank says whose port's interface sends nothing, or finds no route."""
+        self.assert_sentences(
+            name, rf'rank [01] {PID} failed: \w.+ failed: (nothing within 5 s|IBV_WC_\w+ '
+            r'\(\d+\)): .*(on rank [01] channel \d lane \d \(ring\) step \d+ \(\w+\), |on )'
+            rf'rxe[01] port 1 QP 0x\w+, link . -> . channel \d\) \(peer rank [01] {PID} QP '
+            r'0x\w+ GID [0-9a-f:.]+\)')
+
+    def test_port_down(self):
+        if self.locked_up and 'port-down' not in self.cases:
+            # rdma_rxe of Linux 6.1 may send again and again, for ever, over an interface that is
+            # down; nothing in user space runs any more then.
+            print('skipped: the kernel of the guest hung when the interface of rxe0 went down',
+                  flush=True)
+            self.skipTest('soft lockup of the guest')
+        self.assert_silence('port-down')
         self.assertIn('the port is Down: link down', self.said('port-down'))
 
     def test_soak(self):
