@@ -150,6 +150,29 @@ transport::MeasuredConnection as_measured(const transport::Connection& connectio
   return measured;
 }
 
+/// What the CPU of a process needs for a call, which it hands over while the one before it runs.
+Duration launch_time(const params::HostWork& host, const Variant& variant, std::int32_t channels) {
+  constexpr nccl::Version kWorkInArguments{2, 22, 3};
+  const Duration each =
+      variant.version < kWorkInArguments ? host.per_channel_uploaded : host.per_channel;
+  return (host.launch + each * channels) * variant.workload.gpus_per_process;
+}
+
+/// The call ends when its GPUs have, but not before all of them have been given their kernels.
+void add_host(Run& run, const Stage& stage) {
+  const params::HostWork& host = stage.context.transports.host;
+  const Duration launch = launch_time(host, stage.variant, run.channels);
+  if (launch > run.time) {
+    run.bottleneck.utilization *= run.time.as_seconds() / launch.as_seconds();
+    run.time = launch;
+  }
+  run.latency = std::max(run.latency, launch);
+  if (stage.variant.workload.timed_alone) {
+    run.time += host.timed_alone;
+    run.latency += host.timed_alone;
+  }
+}
+
 /// `before`: what the links had carried when `playback` began.
 Run run_of(Candidate candidate, const Cut& cut, const collectives::Schedule& schedule,
            const collectives::Shape& shape, const Playback& playback, const engine::Engine& engine,
@@ -231,6 +254,8 @@ Run play_candidate(const Stage& stage, Candidate candidate, const Cut& cut,
                         candidate.algorithm == Algorithm::kNvlsTree ||
                         candidate.algorithm == Algorithm::kCollNetChain;
   wiring_options.nvls_share = block.nvls_share;
+  wiring_options.nvlink_share = block.nvlink_share;
+  wiring_options.slower = block.slower[static_cast<std::size_t>(candidate.protocol)];
   const std::vector<std::int32_t>& plan_nodes = stage.plan.node_of;
   for (const collectives::SwitchNode& node : schedule.switches) {
     transport::SwitchPlace& place = wiring_options.switches.emplace_back();
@@ -246,6 +271,8 @@ Run play_candidate(const Stage& stage, Candidate candidate, const Cut& cut,
   options.slots = cut.slots;
   options.launch = transports.launch[protocol];
   options.payload_share = transports.payload_share[protocol];
+  options.pieces = cut.pieces;
+  options.piece_per_chunk = cut.options.slices == 1;
   options.connect = [&](RankId from, RankId to, ChannelId channel) {
     return wiring.connect(from, to, channel);
   };
@@ -261,12 +288,15 @@ Run play_candidate(const Stage& stage, Candidate candidate, const Cut& cut,
                      full * share.denominator};
     LaneSpeed speed;
     speed.stream = block.stream[protocol] * part * spread(transports.blocks, lane.channel);
-    speed.per_primitive = transports.blocks.per_primitive[protocol];
+    speed.per_primitive = Duration::picoseconds(
+        scale(transports.blocks.per_primitive[protocol].ps(), block.slower[protocol]));
     speed.first_round = transports.blocks.round[protocol] * scale(full, part) / cut.pieces;
     return speed;
   };
   const Playback playback = play(*engine, schedule, options, fingerprint);
-  return run_of(candidate, cut, schedule, shape, playback, *engine, {});
+  Run run = run_of(candidate, cut, schedule, shape, playback, *engine, {});
+  add_host(run, stage);
+  return run;
 }
 
 }  // namespace busbw::scenarios

@@ -3,6 +3,7 @@
 #include "scenarios/player.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -24,12 +25,15 @@ enum EventKind : std::int64_t { kStart = 1, kArrival = 2, kLaneEnd = 3 };
 struct Message {
   Bytes bytes;
   SimTime posted;
+  std::int32_t pieces = 0;  // sends that it is made of
 };
 
 /// One connection: a FIFO of messages and the counters of its slots.
 struct Wire {
   transport::Connection connection;
   std::vector<Message> messages;  // posted to a path of its own
+  std::vector<char> closes;       // per send, where pieces are joined: whether a message ends there
+  Message filling;                // the sends since
   std::size_t started = 0;        // of messages: handed to the engine
   std::int64_t posted = 0;
   std::int64_t arrived = 0;
@@ -92,6 +96,41 @@ class Player {
       if (options_.speed) {
         lanes_[lane].speed = options_.speed(schedule_.lanes[lane]);
       }
+      if (options_.pieces > 1) {
+        join_pieces(schedule_.lanes[lane], lanes_[lane].wires);
+      }
+    }
+  }
+
+  /// Whether `next` is a further piece of the slot that `send` is in.
+  [[nodiscard]] bool same_slot(const Step& send, const Step& next) const {
+    if (options_.piece_per_chunk) {
+      return send.chunk / options_.pieces == next.chunk / options_.pieces;
+    }
+    return send.chunk == next.chunk && send.buffer == next.buffer &&
+           send.offset + send.bytes == next.offset;
+  }
+
+  void join_pieces(const Lane& lane, const std::vector<std::int32_t>& wires) {
+    struct Last {
+      const Step* step = nullptr;
+      std::int32_t pieces = 0;
+    };
+    std::map<std::int32_t, Last> last;
+    for (std::size_t at = 0; at < lane.steps.size(); ++at) {
+      const Step& step = lane.steps[at];
+      if (step.op != collectives::Op::kSend || step.joined) {
+        continue;
+      }
+      Wire& wire = wires_[static_cast<std::size_t>(wires[at])];
+      Last& before = last[wires[at]];
+      const bool goes_on = before.step != nullptr && before.pieces < options_.pieces &&
+                           same_slot(*before.step, step);
+      if (before.step != nullptr) {
+        wire.closes.back() = goes_on ? 0 : 1;
+      }
+      wire.closes.push_back(1);
+      before = {&step, goes_on ? before.pieces + 1 : 1};
     }
   }
 
@@ -241,13 +280,12 @@ class Player {
       ++wire.posted;
       ++result_.messages;
       if (wire.connection.carried) {
-        wire.messages.push_back({message.bytes, engine_.now()});
-        start_next(message.wire);
+        post(message);
       } else {
         record(kStart, message.wire);
         const std::int32_t id_of_wire = message.wire;
         engine_.after(wire.connection.latency, [this, id_of_wire] {
-          on_arrival(id_of_wire);
+          on_arrival(id_of_wire, 1);
           turns_.run();
         });
       }
@@ -261,6 +299,20 @@ class Player {
     }
   }
 
+  /// Adds a send to the message that its slot makes, and posts that when it is complete.
+  void post(const PrimitiveMessage& send) {
+    Wire& wire = wire_of(send);
+    wire.filling.bytes += send.bytes;
+    ++wire.filling.pieces;
+    const auto sent = static_cast<std::size_t>(wire.posted - 1);
+    if (!wire.closes.empty() && wire.closes.at(sent) == 0) {
+      return;
+    }
+    wire.filling.posted = engine_.now();
+    wire.messages.push_back(std::exchange(wire.filling, {}));
+    start_next(send.wire);
+  }
+
   void start_next(std::int32_t wire_id) {
     Wire& wire = wires_[static_cast<std::size_t>(wire_id)];
     if (wire.busy || wire.started == wire.messages.size()) {
@@ -268,6 +320,7 @@ class Player {
     }
     const Message& message = wire.messages[wire.started];
     const bool follows = wire.started > 0;
+    const std::int32_t pieces = message.pieces;
     ++wire.started;
     wire.busy = true;
     record(kStart, wire_id);
@@ -278,21 +331,21 @@ class Player {
     flow.latency = std::max(wire.connection.latency - (engine_.now() - message.posted),
                             follows ? wire.connection.per_message : Duration());
     flow.rate_cap = wire.connection.rate_cap;
-    engine_.start_flow(std::move(flow), [this, wire_id](engine::FlowEnd end) {
+    engine_.start_flow(std::move(flow), [this, wire_id, pieces](engine::FlowEnd end) {
       wires_[static_cast<std::size_t>(wire_id)].busy = false;
       if (end != engine::FlowEnd::kDone) {
         fail(wire_id);
         return;
       }
-      on_arrival(wire_id);
+      on_arrival(wire_id, pieces);
       start_next(wire_id);
       turns_.run();
     });
   }
 
-  void on_arrival(std::int32_t wire_id) {
+  void on_arrival(std::int32_t wire_id, std::int32_t pieces) {
     Wire& wire = wires_[static_cast<std::size_t>(wire_id)];
-    ++wire.arrived;
+    wire.arrived += pieces;
     record(kArrival, wire_id);
     turns_.wake(wire.blocked_receiver);
   }

@@ -39,6 +39,10 @@ struct PlayOptions {
   std::int32_t slots = 8;  // messages of a connection that may be ahead of its receiver
   Duration launch;         // from the call to the first step
   Ratio payload_share;     // payload / bytes moved of each message: 1/2 for LL, 15/16 for LL128
+  // A proxy thread or queue pair moves a slot as a whole, though threads pass it on in pieces: so
+  // many neighbouring sends at most make one message of a connection with a path of its own.
+  std::int32_t pieces = 1;
+  bool piece_per_chunk = false;  // Step::chunk numbers the pieces; else all of a slot have the same
   std::function<transport::Connection(RankId from, RankId to, ChannelId channel)> connect;
   std::function<std::optional<LaneSpeed>(const collectives::Lane&)> speed;  // empty: no limit
 };

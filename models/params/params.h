@@ -58,7 +58,10 @@ struct Packet {
 struct BlockSpeed {
   std::int32_t sm = 0;
   PerProtocol<Bandwidth> stream;
+  PerProtocol<Ratio> slower{Ratio{1, 1}, Ratio{1, 1}, Ratio{1, 1}};  // steps, against per_primitive
+                                                                     // and latency
   Ratio nvls_share;  // of what NVLink carries otherwise, for reductions in the NVSwitch
+  std::optional<Ratio> nvlink_share;  // of this generation's NVLink, where it is not nvlink_share
 };
 
 struct ThreadBlocks {
@@ -70,6 +73,16 @@ struct ThreadBlocks {
   PerProtocol<Ratio> tree_broadcast;  // and of its way down
   Ratio nvls_lane{1, 1};              // each lane of NVLS and NVLSTree
   std::vector<BlockSpeed> speeds;     // ascending sm
+  std::string source;
+};
+
+/// What the CPU does for a call. A process hands the kernels of its GPUs over one after the other.
+struct HostWork {
+  Duration launch;                // of the kernel of one GPU
+  Duration per_channel;           // of it, each channel
+  Duration per_channel_uploaded;  // the same before NCCL 2.22, which put work into a queue
+  Duration timed_alone;           // a framework's own between its events around one call
+  Bandwidth flag_check;           // LL lines, flags included, that a proxy thread looks through
   std::string source;
 };
 
@@ -85,6 +98,7 @@ struct Transports {
   std::string launch_source;
   Transport nvlink, pcie, shm, nvls, rdma, socket;
   ThreadBlocks blocks;
+  HostWork host;
   SocketCpu socket_cpu;
   Packet tcp, infiniband, roce;
   LinkShare nvlink_share, chip_to_chip_share, pcie_share, interconnect_share, memory_share;

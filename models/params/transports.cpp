@@ -49,6 +49,21 @@ PerProtocol<Ratio> read_shares(MappingReader& parent, std::string_view key) {
   return values;
 }
 
+/// Factors of 1 and above.
+PerProtocol<Ratio> read_factors(MappingReader& parent, std::string_view key) {
+  constexpr std::int64_t kParts = 1000;
+  constexpr double kMost = 100;
+  MappingReader reader(parent.required_mapping(key), "'" + std::string(key) + "'",
+                       parent.problems());
+  const auto factor = [&](std::string_view name) {
+    const double number = reader.required_number(name, 1, kMost);
+    return Ratio{std::llround(number * static_cast<double>(kParts)), kParts};
+  };
+  PerProtocol<Ratio> values{factor("LL"), factor("LL128"), factor("Simple")};
+  reader.finish();
+  return values;
+}
+
 Transport read_transport(MappingReader& parent, std::string_view key) {
   MappingReader reader(parent.required_mapping(key), "transport '" + std::string(key) + "'",
                        parent.problems());
@@ -100,6 +115,12 @@ ThreadBlocks read_blocks(MappingReader& parent) {
     speed.stream = {entry.required_bandwidth("LL"), entry.required_bandwidth("LL128"),
                     entry.required_bandwidth("Simple")};
     speed.nvls_share = required_share(entry, "nvls_share");
+    if (entry.has("nvlink_share")) {
+      speed.nvlink_share = required_share(entry, "nvlink_share");
+    }
+    if (entry.has("slower")) {
+      speed.slower = read_factors(entry, "slower");
+    }
     entry.finish();
     if (!blocks.speeds.empty() && speed.sm <= blocks.speeds.back().sm) {
       entry.problem("sm", "rows of 'stream' must ascend by sm");
@@ -110,6 +131,19 @@ ThreadBlocks read_blocks(MappingReader& parent) {
     reader.problem("stream", "'stream' has no row");
   }
   return blocks;
+}
+
+HostWork read_host(MappingReader& parent) {
+  MappingReader reader(parent.required_mapping("host"), "'host'", parent.problems());
+  HostWork host;
+  host.launch = reader.required_duration("launch");
+  host.per_channel = reader.required_duration("per_channel");
+  host.per_channel_uploaded = reader.required_duration("per_channel_uploaded");
+  host.timed_alone = reader.required_duration("timed_alone");
+  host.flag_check = reader.required_bandwidth("flag_check");
+  host.source = reader.required_text("source");
+  reader.finish();
+  return host;
 }
 
 SocketCpu read_socket_cpu(MappingReader& parent) {
@@ -206,6 +240,7 @@ Transports load_transports(const std::string& directory, Problems& problems) {
   result.socket = read_transport(transports, "socket");
   transports.finish();
   result.blocks = read_blocks(reader);
+  result.host = read_host(reader);
   result.socket_cpu = read_socket_cpu(reader);
   MappingReader packets(reader.required_mapping("packets"), "'packets'", problems);
   result.tcp = read_packet(packets, "tcp");

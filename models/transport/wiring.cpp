@@ -63,6 +63,9 @@ Connection Wiring::start(const params::Transport& transport, const std::string& 
   Connection connection;
   connection.transport = name;
   connection.latency = (options_.tree ? transport.tree_latency : transport.latency)[protocol];
+  if (&transport != &transports_.rdma && &transport != &transports_.socket) {
+    connection.latency = Duration::picoseconds(scale(connection.latency.ps(), options_.slower));
+  }
   connection.per_message = transport.per_message;
   connection.share = transport.share[protocol];
   return connection;
@@ -117,10 +120,12 @@ Connection Wiring::connect_hosts(RankId from, RankId to, ChannelId channel) {
   append_receiver(connection, to, in);
   if (options_.network == Network::kSocket) {
     if (options_.socket_threads == 0) {
-      append_proxy(connection, from);
-      append_proxy(connection, to);
+      append_proxy(connection, from, transports_.socket_cpu.proxy_thread);
+      append_proxy(connection, to, transports_.socket_cpu.proxy_thread);
     }
     limit_sockets(connection);
+  } else if (options_.protocol == params::Protocol::kLowLatency) {
+    append_proxy(connection, from, transports_.host.flag_check);
   }
   connection.name = fmt::format("rank {} -> rank {} by {} over {}", from.value(), to.value(),
                                 connection.transport, out.device);
@@ -193,7 +198,7 @@ void Wiring::append_sender(Connection& connection, RankId rank, const NetPort& p
   const Gpu gpu = gpu_of(rank);
   const topologies::NodeId nic = built_.nics[gpu.host][port.nic];
   const bool socket = options_.network == Network::kSocket;
-  if (!socket && port.gdr_send) {
+  if (!sends_from_host(port)) {
     topologies::NodeId near = node_of(gpu);
     if (port.relay) {
       near = node_of(gpu_of(*port.relay));
@@ -214,6 +219,11 @@ void Wiring::append_sender(Connection& connection, RankId rank, const NetPort& p
     append(connection.path, connection.latency, from_memory(gpu.host, numa));
   }
   append(connection.path, connection.latency, host_route(cpu, nic));
+}
+
+bool Wiring::sends_from_host(const NetPort& port) const {
+  return options_.network == Network::kSocket || !port.gdr_send ||
+         options_.protocol == params::Protocol::kLowLatency;
 }
 
 /// The same on the receiving side, where there is no PXN.
@@ -296,11 +306,10 @@ void Wiring::append(std::vector<engine::LinkId>& leg, Duration& latency, const F
   }
 }
 
-void Wiring::append_proxy(Connection& connection, RankId rank) {
+void Wiring::append_proxy(Connection& connection, RankId rank, Bandwidth rate) {
   const auto [entry, is_new] = proxies_.try_emplace(rank);
   if (is_new) {
-    entry->second = engine_.add_link(fmt::format("rank {} proxy thread", rank.value()),
-                                     transports_.socket_cpu.proxy_thread);
+    entry->second = engine_.add_link(fmt::format("rank {} proxy thread", rank.value()), rate);
   }
   connection.path.push_back(entry->second);
 }
@@ -331,7 +340,7 @@ engine::LinkId Wiring::engine_link(topologies::LinkId link) {
 Bandwidth Wiring::payload_rate(const Link& link) const {
   switch (link.kind) {
     case LinkKind::kNvLink:
-      return link.capacity * transports_.nvlink_share.share;
+      return link.capacity * options_.nvlink_share.value_or(transports_.nvlink_share.share);
     case LinkKind::kChipToChip:
       return link.capacity * transports_.chip_to_chip_share.share;
     case LinkKind::kPcie:

@@ -60,6 +60,8 @@ struct WiringOptions {
   bool shm = true;                          // NCCL_SHM_DISABLE
   std::vector<SwitchPlace> switches;        // node RankId(ranks + i) of the schedule
   Ratio nvls_share{1, 1};  // of what NVLink carries otherwise, for reductions in the NVSwitch
+  std::optional<Ratio> nvlink_share;  // of its raw rate; nothing: as for all generations
+  Ratio slower{1, 1};  // steps inside a host take so much longer (params::BlockSpeed)
 };
 
 /// Adds engine links when a connection first needs them. Keeps references: all arguments must
@@ -102,7 +104,10 @@ class Wiring {
   void append(std::vector<engine::LinkId>& leg, Duration& latency, const FabricPath& path);
   void append_sender(Connection& connection, RankId rank, const NetPort& port);
   void append_receiver(Connection& connection, RankId rank, const NetPort& port);
-  void append_proxy(Connection& connection, RankId rank);
+  /// Through the host's memory: LL's flags are the proxy thread's to check, and it can't see a
+  /// GPU's.
+  [[nodiscard]] bool sends_from_host(const NetPort& port) const;
+  void append_proxy(Connection& connection, RankId rank, Bandwidth rate);
   void limit_sockets(Connection& connection);
   engine::LinkId engine_link(topologies::LinkId link);
   [[nodiscard]] Bandwidth payload_rate(const topologies::Link& link) const;

@@ -97,6 +97,7 @@ class SystemBuilder {
     set_socket_mtu();
     variant.collnet = record_.system.nic.sharp.value_or(false);
     set_slow_link();
+    set_program();
     adjust_filters(machine);
     built_.modelled = built_.reason.empty();
     return std::move(built_);
@@ -155,6 +156,17 @@ class SystemBuilder {
       return;
     }
     hosts[host].nics[*nic].send_rate = slow.rate;
+  }
+
+  /// Who drives the GPUs and what is timed. nccl-tests on one host is one process with -g, between
+  /// hosts MPI starts one a GPU; a framework always does.
+  void set_program() {
+    Workload& workload = built_.variant.workload;
+    workload.timed_alone = record_.kind.rfind("torch", 0) == 0;
+    if (record_.kind == "nccl-tests" && facts_.hosts == 1 && facts_.gpus > 1) {
+      workload.gpus_per_process = facts_.gpus;
+      assume(fmt::format("one process drives all {} GPUs", facts_.gpus));
+    }
   }
 
   /// Filters name devices as they are called there; ours have other names, and the record's number

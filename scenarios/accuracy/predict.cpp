@@ -30,7 +30,8 @@ std::string flag(const std::optional<bool>& value) {
 std::string key_of(const Record& record) {
   const RecordSystem& system = record.system;
   const RecordNic& nic = system.nic;
-  std::vector<std::string> parts = {record.collective,
+  std::vector<std::string> parts = {record.kind,
+                                    record.collective,
                                     record.nccl_version,
                                     system.gpu,
                                     number(system.gpus_per_node),

@@ -189,6 +189,11 @@ Workload read_workload(const YamlNode& node, Problems& problems) {
   for (const Bytes size : read_sweep(reader)) {
     add(size, reader.where("begin"));
   }
+  constexpr std::int64_t kMostGpus = 64;
+  workload.gpus_per_process =
+      static_cast<std::int32_t>(reader.integer("gpus_per_process", 1, kMostGpus).value_or(1));
+  workload.timed_alone =
+      reader.choice("timing", {"back to back", "alone"}).value_or("back to back") == "alone";
   std::sort(workload.sizes.begin(), workload.sizes.end());
   reader.finish();
   if (!reader.has("sizes") && !reader.has("begin")) {

@@ -27,6 +27,8 @@ struct Workload {
   Bytes element = Bytes(4);
   std::vector<Bytes> sizes;                         // S of nccl-tests, ascending
   std::optional<collectives::Algorithm> algorithm;  // asked for; nothing: as NCCL chooses
+  std::int32_t gpus_per_process = 1;                // that one process drives, nccl-tests' -g
+  bool timed_alone = false;                         // by a framework's events, not many in a row
   Location where;
 };
 

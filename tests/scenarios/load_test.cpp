@@ -67,6 +67,21 @@ TEST(LoadScenario, ReadsTheExampleOfTheFormatPage) {
   EXPECT_EQ(scenario.variants.size(), 2U);
 }
 
+TEST(LoadScenario, SaysWhoDrivesTheGpusAndWhatIsTimed) {
+  Problems problems;
+  std::string text = kGood;
+  const Workload plain = parse_scenario(text, "s.yaml", library(), problems).variants[0].workload;
+  EXPECT_EQ(plain.gpus_per_process, 1);
+  EXPECT_FALSE(plain.timed_alone);
+  text.replace(text.find("sizes:"), 6, "gpus_per_process: 4, timing: alone, sizes:");
+  const Workload other = parse_scenario(text, "s.yaml", library(), problems).variants[0].workload;
+  EXPECT_TRUE(problems.empty());
+  EXPECT_EQ(other.gpus_per_process, 4);
+  EXPECT_TRUE(other.timed_alone);
+  text.replace(text.find("process: 4"), 10, "process: 0");
+  EXPECT_EQ(problems_of(text).size(), 1U);
+}
+
 TEST(LoadScenario, NamesTheAlgorithmsThatCanBeAskedFor) {
   std::string text = kGood;
   text.replace(text.find("sizes:"), 6, "algorithm: Hierarchicl, sizes:");

@@ -54,12 +54,14 @@ struct Bench {
   Duration per_message;
   std::int32_t slots = 8;
   bool carried = true;  // by a path of its own, else the sender's threads write
+  std::int32_t pieces = 1;
   std::optional<LaneSpeed> speed;
   Bandwidth rate = kRate;
 
   Playback play(const Schedule& schedule) {
     PlayOptions options;
     options.slots = slots;
+    options.pieces = pieces;
     options.connect = [this](RankId from, RankId to, ChannelId) {
       const auto [entry, is_new] = links.try_emplace({from, to});
       if (is_new) {
@@ -96,6 +98,27 @@ TEST(Player, PerMessageCostSeparatesMessages) {
   const Playback played = bench.play(
       schedule_of({{send(1, 1000), send(1, 1000)}, {receive(0, 1000), receive(0, 1000)}}));
   EXPECT_EQ(played.time, Duration::nanoseconds(2050));
+}
+
+TEST(Player, AProxyMovesASlotAsAWhole) {
+  // Two slots of four and of two pieces, 250 bytes each. Threads that write a piece in 500 ns at 1
+  // GB/s (read and written) have filled the first after 2000 ns, which then takes 1000 ns to cross
+  // and 4 x 500 to be read: 5000 ns. The second is filled after 3000 and there at 3500: it waits
+  // for its reader until 5000 and ends at 6000. Pieces on their own would end at 3250 + 500.
+  Bench bench;
+  bench.speed = LaneSpeed{kRate, Duration()};
+  std::vector<Step> sends;
+  std::vector<Step> receives;
+  for (int piece = 0; piece < 6; ++piece) {
+    for (auto* steps : {&sends, &receives}) {
+      steps->push_back(steps == &sends ? send(1, 250) : receive(0, 250));
+      steps->back().chunk = piece < 4 ? 0 : 1;
+      steps->back().offset = Bytes(250 * piece);
+    }
+  }
+  EXPECT_EQ(bench.play(schedule_of({sends, receives})).time, Duration::nanoseconds(3750));
+  bench.pieces = 4;
+  EXPECT_EQ(bench.play(schedule_of({sends, receives})).time, Duration::nanoseconds(6000));
 }
 
 TEST(Player, AThreadBlockWritesAndReadsAtItsOwnRate) {

@@ -69,6 +69,21 @@ TEST_F(OnTheCase, NvLinkInsideAHost) {
   EXPECT_NEAR(engine_->capacity(connection.fill.front()).as_gigabytes_per_second(), 82, 1e-6);
 }
 
+// Of another generation: its own share of 100 GB/s, and Simple's 1.4 us twice beside the 0.3 us of
+// the link. What crosses the network is no matter of the GPU.
+TEST_F(OnTheCase, StepsInsideAHostAreThoseOfTheGeneration) {
+  WiringOptions options;
+  options.nvlink_share = Ratio{3, 4};
+  options.slower = Ratio{2, 1};
+  const Connection inside = wire(options).connect(RankId(0), RankId(2), ChannelId(0));
+  EXPECT_NEAR(engine_->capacity(inside.fill.front()).as_gigabytes_per_second(), 75, 1e-6);
+  EXPECT_EQ(inside.latency, Duration::nanoseconds(2 * 1400 + 300));
+  WiringOptions network = over(Network::kInfiniBand, 1, "mlx5_0");
+  const Duration plain = wire(network).connect(RankId(0), RankId(4), ChannelId(0)).latency;
+  network.slower = Ratio{2, 1};
+  EXPECT_EQ(wire(network).connect(RankId(0), RankId(4), ChannelId(0)).latency, plain);
+}
+
 TEST_F(OnTheCase, SocketsOverEth0) {
   Wiring wiring = wire(over(Network::kSocket, 0, "eth0"));
   const Connection connection = wiring.connect(RankId(0), RankId(4), ChannelId(0));

@@ -69,6 +69,20 @@ TEST(BuildSystem, AWholeDgx) {
   EXPECT_EQ(built.assumptions, (Texts{"NCCL 2.27.7: none is given"}));
 }
 
+// nccl-tests on one host is one process, between hosts and by a framework one a GPU.
+TEST(BuildSystem, WhoDrivesTheGpus) {
+  const BuiltSystem alone = build(hopper(8, 1, "null"));
+  EXPECT_EQ(alone.variant.workload.gpus_per_process, 8);
+  EXPECT_EQ(alone.assumptions.back(), "one process drives all 8 GPUs");
+  EXPECT_EQ(build(hopper(8, 2, kEight)).variant.workload.gpus_per_process, 1);
+  Record record = record_of(hopper(8, 1, "null"));
+  record.kind = "torch all_reduce_bench.py";
+  const Workload framework = build_system(record, library()).variant.workload;
+  EXPECT_EQ(framework.gpus_per_process, 1);
+  EXPECT_TRUE(framework.timed_alone);
+  EXPECT_FALSE(alone.variant.workload.timed_alone);
+}
+
 // Fewer GPUs, a NIC for each: those that share no switch.
 TEST(BuildSystem, FewerGpusWithANicEach) {
   const BuiltSystem built = build(fmt::format(
