@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "models/collectives/make_schedule.h"
+#include "scenarios/cut.h"
 #include "scenarios/plan_network.h"
 #include "sim/core/check.h"
 #include "sim/core/errors.h"
@@ -127,6 +128,22 @@ std::string settings_text(const nccl::Environment& environment) {
          nccl::text(environment, "NCCL_PROTO").value_or("") + "'";
 }
 
+/// Small messages go by LL, where its buffers exist: inside a node. Source: NCCL, src/enqueue.cc,
+/// addP2pToPlan.
+Protocol direct_protocol(const Plan& plan, const Variant& variant, Bytes bytes) {
+  if (plan.hosts > 1) {
+    return Protocol::kSimple;
+  }
+  constexpr std::int64_t kThreshold = 16384;
+  const Cut cut = cut_of(plan, variant, {Algorithm::kDirect, Protocol::kSimple}, bytes);
+  const Bytes to_a_peer =
+      collectives::cut_bytes(variant.workload.collective, bytes, plan.shape.ranks);
+  const std::int64_t most =
+      nccl::numeric(variant.environment, "NCCL_P2P_LL_THRESHOLD", kThreshold) *
+      cut.options.channels_per_peer;
+  return to_a_peer.count() <= most ? Protocol::kLowLatency : Protocol::kSimple;
+}
+
 }  // namespace
 
 Candidates find_candidates(const Plan& plan, const Variant& variant, Bytes bytes) {
@@ -138,7 +155,7 @@ Candidates find_candidates(const Plan& plan, const Variant& variant, Bytes bytes
   const Collective collective = variant.workload.collective;
   const std::optional<nccl::graph::Collective> known = tuned(collective);
   if (!known) {
-    found.list.push_back({Algorithm::kDirect, Protocol::kSimple});
+    found.list.push_back({Algorithm::kDirect, direct_protocol(plan, variant, bytes)});
     return found;
   }
   const std::vector<nccl::graph::Choice> choices =

@@ -30,7 +30,7 @@ Duration time_of(const std::string& release, const std::string& machine,
   const Variant& variant = scenario.variants.front();
   const Plan plan = make_plan(variant, decide(variant, library.catalog));
   Fingerprint unused;
-  return simulate_sizes(variant, plan, {library.catalog, transports}, engine::Kind::kFluid, unused)
+  return simulate_sizes(variant, plan, {library.catalog, transports}, EngineChoice{}, unused)
       .front()
       .chosen.time;
 }

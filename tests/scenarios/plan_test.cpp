@@ -89,6 +89,24 @@ TEST(Plan, ChannelsEnterAndLeaveNextToTheirNics) {
             *std::max_element(uses.begin(), uses.end()));
 }
 
+// 16 KiB to a peer a channel: on eight GPUs 128 KiB of an alltoall; the network has no LL buffers.
+TEST(Plan, SmallMessagesBetweenPeersGoByLlInsideANode) {
+  Variant inside = scenario_of("cluster: {hosts: 1, machine: dgx-a100}\n").variants.front();
+  inside.workload.collective = collectives::Collective::kAllToAll;
+  const auto protocol = [](const Variant& variant, Bytes bytes) {
+    const Candidate candidate = candidates_of(plan_of(variant), variant, bytes).list.front();
+    EXPECT_EQ(candidate.algorithm, collectives::Algorithm::kDirect);
+    return candidate.protocol;
+  };
+  EXPECT_EQ(protocol(inside, Bytes::kib(64)), params::Protocol::kLowLatency);
+  EXPECT_EQ(protocol(inside, Bytes::mib(64)), params::Protocol::kSimple);
+  inside.environment["NCCL_P2P_LL_THRESHOLD"] = "0";
+  EXPECT_EQ(protocol(inside, Bytes::kib(64)), params::Protocol::kSimple);
+  Variant between = scenario_of(kDgx).variants.front();
+  between.workload.collective = collectives::Collective::kAllToAll;
+  EXPECT_EQ(protocol(between, Bytes::kib(64)), params::Protocol::kSimple);
+}
+
 TEST(Plan, AFusedDeviceSpreadsItsChannels) {
   Scenario scenario = scenario_of(kDgx);
   scenario.variants[0].environment["NCCL_NET_FORCE_MERGE"] = "mlx5_0,mlx5_1";

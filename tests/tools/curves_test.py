@@ -9,7 +9,7 @@ from program import SOURCE, run
 
 MIB = 1 << 20
 LAUNCH = 10             # us, Simple
-PRIMITIVE = 1.2         # us, synchronisation of a thread block
+PRIMITIVE = 2 * 1.2     # us, synchronisation of a thread block, twice as long on A100
 # us: a primitive, transport 11.5, four PCIe hops of 0.15, two adapters of 0.3, a switch of 0.13.
 HOP = PRIMITIVE + 11.5 + 4 * 0.15 + 2 * 0.3 + 0.13
 NIC = 12.5e3 * 4096 / 4122 * 0.981   # bytes per us of 100 Gb/s InfiniBand
