@@ -5,6 +5,7 @@
 // and reduce-scatter that need the network's switch) is passed over with a remark. A workload may
 // ask for an algorithm by name, also for Hierarchical, which NCCL does not have.
 #pragma once
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,6 +42,8 @@ struct Plan {
   RankPorts ring_ports;  // empty on one host
   RankPorts tree_ports;
   RankPorts nvls_ports;             // of heads, the same on each channel
+  /// Of what goes point to point; nothing on one host.
+  std::function<transport::PortPair(RankId from, RankId to, ChannelId channel)> pair_ports;
   transport::WiringOptions wiring;  // protocol and ports to be set per candidate
   std::int32_t hosts = 1;           // nodes as NCCL counts them
   bool equal_hosts = true;          // one topology, and NICs of the same rates

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <memory>
 #include <utility>
 
+#include "models/collectives/make_schedule.h"
 #include "models/nccl/reach.h"
 #include "sim/core/check.h"
 #include "sim/core/errors.h"
@@ -192,7 +194,36 @@ class PortTable {
     return table;
   }
 
+  /// Ports of a connection that goes point to point.
+  [[nodiscard]] transport::PortPair pair(RankId from, RankId to, ChannelId channel,
+                                         const std::vector<std::int32_t>& host_of) const {
+    const nccl::graph::System& source = system_of(from.index());
+    const nccl::graph::System& target = system_of(to.index());
+    const int sender = places_[from.index()].gpu;
+    const int receiver = places_[to.index()].gpu;
+    const int peer_dev = target.node(NodeType::kGpu, receiver).gpu.dev;
+    const int out =
+        sending_net(source, {sender, peer_dev, channel.value()}, rules_, graph_.environment);
+    const int in = local_net(target, receiver, channel.value(), rules_);
+    CHECK(out >= 0 && in >= 0, "rank {} or rank {} has no NIC", from.value(), to.value());
+    const auto end = [&](RankId rank, const nccl::graph::System& system, int net) {
+      // Channels take the ports of a device in turn.
+      std::map<int, std::size_t> turns;
+      for (const int node : system.all(NodeType::kNet)) {
+        turns[static_cast<int>(system.nodes[static_cast<std::size_t>(node)].net.dev)] =
+            channel.index();
+      }
+      return port(rank.index(), system.all(NodeType::kNet)[static_cast<std::size_t>(net)],
+                  static_cast<std::size_t>(host_of[rank.index()]), turns);
+    };
+    return {end(from, source, out), end(to, target, in)};
+  }
+
  private:
+  [[nodiscard]] const nccl::graph::System& system_of(std::size_t rank) const {
+    return graph_.groups[places_[rank].group].system;
+  }
+
   /// NET node by which `rank` uses the network on a channel.
   [[nodiscard]] int net_of(std::size_t rank, const nccl::graph::Graph& graph, int channel) const {
     const RankPlace& place = places_[rank];
@@ -262,6 +293,22 @@ void set_sockets(const Variant& variant, const nccl::Decision& decision, Plan& p
   plan.wiring.sockets_per_thread = static_cast<std::int32_t>(sockets);
 }
 
+/// A job with the table of its ports, for as long as the plan needs them.
+struct PairPorts {
+  PairPorts(const Variant& variant, const Job& decided, transport::Network network)
+      : job(decided), table(variant, job, network) {}
+  PairPorts(const PairPorts&) = delete;
+  PairPorts& operator=(const PairPorts&) = delete;
+
+  Job job;
+  PortTable table;
+};
+
+bool is_point_to_point(collectives::Collective collective) {
+  const std::vector<collectives::Algorithm> known = collectives::algorithms_of(collective);
+  return std::find(known.begin(), known.end(), collectives::Algorithm::kDirect) != known.end();
+}
+
 }  // namespace
 
 void set_network(const Variant& variant, const Job& job, Plan& plan) {
@@ -278,6 +325,13 @@ void set_network(const Variant& variant, const Job& job, Plan& plan) {
   plan.tree_ports = table.ports(&nccl::graph::Group::tree, plan.shape.host_of);
   if (!plan.shape.heads.empty()) {
     plan.nvls_ports = table.head_ports(plan.shape.host_of);
+  }
+  if (is_point_to_point(variant.workload.collective)) {
+    const auto pairs = std::make_shared<const PairPorts>(variant, job, wiring.network);
+    plan.pair_ports = [pairs, host_of = plan.shape.host_of](RankId from, RankId to,
+                                                            ChannelId channel) {
+      return pairs->table.pair(from, to, channel, host_of);
+    };
   }
   set_sockets(variant, job.selection, plan);
 }

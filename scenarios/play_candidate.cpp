@@ -250,6 +250,9 @@ Run play_candidate(const Stage& stage, Candidate candidate, const Cut& cut,
   transport::WiringOptions wiring_options = stage.plan.wiring;
   wiring_options.protocol = candidate.protocol;
   wiring_options.ports = ports_of(stage.plan, candidate.algorithm);
+  if (candidate.algorithm == Algorithm::kDirect) {
+    wiring_options.pair_ports = stage.plan.pair_ports;
+  }
   wiring_options.tree = candidate.algorithm == Algorithm::kTree ||
                         candidate.algorithm == Algorithm::kNvlsTree ||
                         candidate.algorithm == Algorithm::kCollNetChain;

@@ -112,8 +112,12 @@ Connection Wiring::connect_hosts(RankId from, RankId to, ChannelId channel) {
   const std::size_t target = gpu_of(to).host;
   CHECK(options_.network != Network::kNone, "rank {} and rank {} are on two hosts", from.value(),
         to.value());
-  const NetPort& out = options_.ports.at(from.index()).at(channel.index());
-  const NetPort& in = options_.ports.at(to.index()).at(channel.index());
+  const PortPair pair = options_.pair_ports
+                            ? options_.pair_ports(from, to, channel)
+                            : PortPair{options_.ports.at(from.index()).at(channel.index()),
+                                       options_.ports.at(to.index()).at(channel.index())};
+  const NetPort& out = pair.out;
+  const NetPort& in = pair.in;
   Connection connection = start_network();
   append_sender(connection, from, out);
   append(connection.path, connection.latency, network_path(out, source, in, target));

@@ -42,6 +42,12 @@ struct NetPort {
   std::optional<RankId> relay;  // PXN: the GPU next to the NIC, reached by NVLink
 };
 
+/// Both ends of a connection between hosts.
+struct PortPair {
+  NetPort out;
+  NetPort in;
+};
+
 /// A switch that is a node of the schedule: the NVSwitch of a host or, without one, the network's.
 struct SwitchPlace {
   std::optional<std::size_t> host;
@@ -52,8 +58,10 @@ struct WiringOptions {
   bool tree = false;  // steps of a tree: their latencies differ
   Network network = Network::kNone;
   std::vector<std::vector<NetPort>> ports;  // [rank][channel]; empty on one host
-  std::int64_t mtu = 1500;                  // of the interfaces used, for sockets and RoCE
-  std::int64_t path_mtu = 4096;             // InfiniBand
+  /// Of what goes point to point: whom it goes to decides. Nothing: `ports`.
+  std::function<PortPair(RankId from, RankId to, ChannelId channel)> pair_ports;
+  std::int64_t mtu = 1500;          // of the interfaces used, for sockets and RoCE
+  std::int64_t path_mtu = 4096;     // InfiniBand
   std::int32_t socket_threads = 0;  // helper threads a connection; 0: the proxy thread itself
   std::int32_t sockets_per_thread = 1;
   std::function<bool(RankId, RankId)> p2p;  // NCCL takes P2P inside a host; nothing: all pairs

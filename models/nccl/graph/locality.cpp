@@ -155,6 +155,23 @@ int local_net(const System& system, int gpu, int channel, const PathRules& rules
   return nets[at(index % net_count)];
 }
 
+int sending_net(const System& system, PairQuestion question, const PathRules& rules,
+                const Environment& environment) {
+  const int own = local_net(system, question.gpu, question.channel, rules);
+  const bool pxn = rules.pxn && numeric(environment, "NCCL_P2P_PXN_LEVEL", 2) != 0;
+  const bool crosses = numeric(environment, "NCCL_CROSS_NIC", 2) != 0;
+  if (own < 0 || (crosses && !pxn))
+    return own;
+  for (int twin = 0; twin < system.count(NodeType::kGpu); twin++) {
+    if (system.node(NodeType::kGpu, twin).gpu.dev != question.peer_dev)
+      continue;
+    const int net = local_net(system, twin, question.channel, rules);
+    const PathType way = system.path(NodeType::kGpu, question.gpu, NodeType::kNet, net).type;
+    return !crosses || way <= PathType::kPxn ? net : own;
+  }
+  return own;
+}
+
 std::vector<int> channel_nets(const System& system, int gpu, const PathRules& rules) {
   std::vector<int> nets;
   for (int channel = 0;; channel++) {

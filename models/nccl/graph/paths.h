@@ -39,6 +39,18 @@ std::vector<int> local_nodes(const System& system, NodeType type, int index, Nod
 int local_cpu(const System& system, int gpu);
 /// The NIC that channel `channel` of the GPU uses: index into all(kNet), -1 without NICs.
 int local_net(const System& system, int gpu, int channel, const PathRules& rules);
+/// The NIC by which `gpu` sends to a GPU of another node with number `peer_dev` there, point to
+/// point: that of its twin here, on the peer's rail, where the GPU reaches it by NVLink over
+/// another one (PXN; not with NCCL_P2P_PXN_LEVEL=0) or NCCL_CROSS_NIC is 0; else its own. It
+/// receives by its own. Index into all(kNet), -1 without NICs. Source: NCCL 2.18 to 2.30.7,
+/// src/graph/search.cc, ncclTopoGetNetDev.
+struct PairQuestion {
+  int gpu = 0;
+  int peer_dev = 0;
+  int channel = 0;
+};
+int sending_net(const System& system, PairQuestion question, const PathRules& rules,
+                const Environment& environment);
 /// NICs of the GPU for channels 0, 1, 2 ... until the first repeats.
 std::vector<int> channel_nets(const System& system, int gpu, const PathRules& rules);
 
