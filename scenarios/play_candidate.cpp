@@ -150,27 +150,29 @@ transport::MeasuredConnection as_measured(const transport::Connection& connectio
   return measured;
 }
 
-/// What the CPU of a process needs for a call, which it hands over while the one before it runs.
-Duration launch_time(const params::HostWork& host, const Variant& variant, std::int32_t channels) {
+/// What the CPU of a process does for a call.
+struct HostTime {
+  Duration launch;  // all of it; the kernels are handed over while the call before runs
+  Duration upload;  // of that, the work of channels, which does not hide behind that call
+};
+
+HostTime host_time(const params::HostWork& host, const Variant& variant, std::int32_t channels) {
   constexpr nccl::Version kWorkInArguments{2, 22, 3};
-  const Duration each =
-      variant.version < kWorkInArguments ? host.per_channel_uploaded : host.per_channel;
-  return (host.launch + each * channels) * variant.workload.gpus_per_process;
+  const bool uploaded = variant.version < kWorkInArguments;
+  const std::int32_t gpus = variant.workload.gpus_per_process;
+  const Duration work = (uploaded ? host.per_channel_uploaded : host.per_channel) * channels * gpus;
+  return {host.launch * gpus + work, uploaded ? work : Duration()};
 }
 
 /// The call ends when its GPUs have, but not before all of them have been given their kernels.
 void add_host(Run& run, const Stage& stage) {
   const params::HostWork& host = stage.context.transports.host;
-  const Duration launch = launch_time(host, stage.variant, run.channels);
-  if (launch > run.time) {
-    run.bottleneck.utilization *= run.time.as_seconds() / launch.as_seconds();
-    run.time = launch;
-  }
-  run.latency = std::max(run.latency, launch);
-  if (stage.variant.workload.timed_alone) {
-    run.time += host.timed_alone;
-    run.latency += host.timed_alone;
-  }
+  const HostTime time = host_time(host, stage.variant, run.channels);
+  const Duration alone = stage.variant.workload.timed_alone ? host.timed_alone : Duration();
+  const Duration played = run.time;
+  run.time = std::max(run.time + time.upload, time.launch) + alone;
+  run.latency = std::max(run.latency + time.upload, time.launch) + alone;
+  run.bottleneck.utilization *= played.as_seconds() / run.time.as_seconds();
 }
 
 /// `before`: what the links had carried when `playback` began.
