@@ -44,7 +44,8 @@ class Parser {
       case Op::kCopy:
         return !copies_;
       case Op::kSend:
-        return !used(wires_[at]);
+        // Passes on what the primitive received; another chunk is the next primitive's.
+        return !used(wires_[at]) && (primitive_.receives.empty() || step.chunk == chunk_);
     }
     return false;
   }
@@ -64,6 +65,7 @@ class Parser {
     switch (step.op) {
       case Op::kReceive:
         primitive_.receives.push_back({wires_[first], bytes});
+        chunk_ = step.chunk;
         primitive_.touched += step.buffer == Buffer::kOutput ? bytes * 2 : bytes;
         break;
       case Op::kSend:
@@ -104,6 +106,7 @@ class Parser {
   const std::vector<std::int32_t>& wires_;
   Primitive& primitive_;
   const Step* read_ = nullptr;  // the last send that read the rank's own data
+  std::int32_t chunk_ = 0;      // received last
   bool adds_own_ = false;
   bool writes_sum_ = false;
   bool copies_ = false;

@@ -66,6 +66,17 @@ TEST(Primitive, RingAllGatherCopiesItsOwnShareWithTheFirstSend) {
             (std::vector<std::string>{"r0 s1 3", "r1 s1 3", "r1 s0 2"}));
 }
 
+// The last receive of a loop and the first send of the next are of different chunks.
+TEST(Primitive, ALoopEndsWithItsLastReceive) {
+  const Schedule gather = collectives::ring_all_gather(shape_of(2), options_of(4096, 1024));
+  EXPECT_EQ(primitives_of(gather, 0, 1024),
+            (std::vector<std::string>{"r0 s1 3", "r1 s0 2", "r0 s1 3", "r1 s0 2"}));
+  const Schedule reduce = collectives::ring_all_reduce(shape_of(2), options_of(4096, 1024));
+  EXPECT_EQ(
+      primitives_of(reduce, 0, 1024),
+      (std::vector<std::string>{"r0 s1 2", "r1 s1 4", "r1 s0 2", "r0 s1 2", "r1 s1 4", "r1 s0 2"}));
+}
+
 TEST(Primitive, RingReduceScatterAddsInRegisters) {
   const Schedule schedule = collectives::ring_reduce_scatter(shape_of(3), options_of(3072, 1024));
   EXPECT_EQ(primitives_of(schedule, 0, 1024),
