@@ -152,12 +152,13 @@ void HostBuilder::add_gpus() {
   for (std::size_t i = 0; i < machine_.gpus.size(); i++) {
     const std::string& parent = machine_.gpus[i].attach;
     const NodeId node = add_node(NodeKind::kGpu, fmt::format("gpu{}", i), i);
-    join_pcie(node, parent, model.pcie_generation, machine_.gpu_pcie_lanes);
+    // First, so that routes take it where PCIe is as good.
     if (model.chip_to_chip) {
       fabric().add_duplex(LinkKind::kChipToChip, node,
                           cpus()[static_cast<std::size_t>(machine_.cpu_above(parent))],
                           *model.chip_to_chip, cpu_model().interconnect_latency);
     }
+    join_pcie(node, parent, model.pcie_generation, machine_.gpu_pcie_lanes);
     gpus().push_back(node);
     built_.gpu_numa[host_.index()].push_back(machine_.cpu_above(parent));
   }
@@ -204,6 +205,9 @@ void HostBuilder::add_nics() {
     }
     built_.nics[host_.index()].push_back(node);
     built_.nic_numa[host_.index()].push_back(numa);
+    const NicModel* model = nic.model.empty() ? nullptr : catalog_.nic(nic.model);
+    built_.nic_software_verbs[host_.index()].push_back(model == nullptr ? std::nullopt
+                                                                        : model->software_verbs);
     built_.wires[host_.index()].emplace_back(static_cast<std::size_t>(nic.ports));
   }
 }
@@ -220,6 +224,7 @@ BuiltCluster build(const Cluster& cluster, const Catalog& catalog) {
   built.wires.resize(hosts);
   built.gpu_numa.resize(hosts);
   built.nic_numa.resize(hosts);
+  built.nic_software_verbs.resize(hosts);
   for (std::size_t host = 0; host < hosts; host++) {
     // All hosts of an NVLink domain hang on the NVSwitch node of its first one.
     const std::int32_t first =

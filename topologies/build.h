@@ -79,6 +79,8 @@ struct BuiltCluster {
       wires;                                        // [host][nic][port]; nothing: not cabled
   std::vector<std::vector<std::int32_t>> gpu_numa;  // [host][gpu]: NUMA node above it
   std::vector<std::vector<std::int32_t>> nic_numa;  // [host][nic]; 0 for a virtual NIC
+  std::vector<std::vector<std::optional<Bandwidth>>>
+      nic_software_verbs;  // [host][nic], as NicModel
 };
 
 /// Builds the fabric of `cluster`. CHECKs what read_machine has verified. Throws InputError with

@@ -164,6 +164,9 @@ NicModel read_nic(MappingReader& reader, const Catalog& catalog) {
                      fmt::format("'plugin_latency' in {} needs 'nccl_plugin'", reader.what()));
     }
   }
+  if (reader.has("software_verbs")) {
+    result.software_verbs = positive_bandwidth(reader, "software_verbs");
+  }
   result.latency = positive_duration(reader, "latency");
   result.source = source(reader);
   return result;

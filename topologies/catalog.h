@@ -97,7 +97,9 @@ struct NicModel {
   std::optional<std::int64_t> pci_device;
   std::string nccl_plugin;  // network plugin that NCCL needs for its RDMA; empty: NCCL's own IB
   std::optional<Duration> plugin_latency;  // as that plugin tells NCCL
-  Duration latency;                        // one end, small message
+  std::optional<Bandwidth>
+      software_verbs;  // both directions; driver's code moves the data of verbs
+  Duration latency;    // one end, small message
   std::string source;
 };
 

@@ -77,8 +77,9 @@ struct Machine {
   std::int32_t pcie_generation = 0;  // of the CPUs' root ports
   std::vector<PcieSwitch> pcie_switches;
   std::vector<MachineNic> nics;
-  bool peer_to_peer = true;   // PCIe peer-to-peer between GPUs possible (no GeForce)
-  bool acs_redirect = false;  // PCIe switches send traffic between their devices up to the CPU
+  bool peer_to_peer = true;      // PCIe peer-to-peer between GPUs possible (no GeForce)
+  bool acs_redirect = false;     // PCIe switches send traffic between their devices up to the CPU
+  bool dma_translation = false;  // the IOMMU translates the addresses of what devices send
   std::string topology_file;  // the file that NCCL reads its topology from there; empty: detected
   std::string source;
   Location where;

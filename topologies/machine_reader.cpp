@@ -142,6 +142,7 @@ void MachineReader::read_pcie() {
     pcie.required_integer("generation", 1, 99);
   }
   machine_.acs_redirect = pcie.boolean("acs_redirect").value_or(false);
+  machine_.dma_translation = pcie.boolean("dma_translation").value_or(false);
   if (const std::optional<YamlNode> switches = pcie.sequence("switches")) {
     for (const YamlNode& node : switches->elements()) {
       read_pcie_switch(node);
