@@ -295,7 +295,8 @@ Run play_candidate(const Stage& stage, Candidate candidate, const Cut& cut,
     speed.stream = block.stream[protocol] * part * spread(transports.blocks, lane.channel);
     speed.per_primitive = Duration::picoseconds(
         scale(transports.blocks.per_primitive[protocol].ps(), block.slower[protocol]));
-    speed.first_round = transports.blocks.round[protocol] * scale(full, part) / cut.pieces;
+    speed.read_round = transports.blocks.round[protocol] * scale(full, part);
+    speed.first_round = speed.read_round / cut.pieces;
     return speed;
   };
   const Playback playback = play(*engine, schedule, options, fingerprint);

@@ -213,7 +213,8 @@ class Player {
       return;
     }
     const Primitive& primitive = state.primitive;
-    const Duration time = time_of(primitive, *state.speed);
+    const Duration time =
+        std::max(time_of(primitive, *state.speed), host_time_of(primitive, *state.speed));
     for (const PrimitiveMessage& message : primitive.receives) {
       start_part(id, state, message, wire_of(message).connection.drain, time);
     }
@@ -234,6 +235,30 @@ class Player {
     }
     const Ratio left{rest.count(), primitive.longest.count()};
     return Bytes(scale(primitive.touched.count(), left)) / speed.stream;
+  }
+
+  /// What they need when they read the host's memory, which answers a round trip later: the rounds
+  /// one after the other, each followed by what it stores in the host's memory.
+  Duration host_time_of(const Primitive& primitive, const LaneSpeed& speed) {
+    Duration reads;
+    for (const PrimitiveMessage& message : primitive.receives) {
+      const Bytes rest = message.bytes - speed.first_round;
+      const Duration round_trip = wire_of(message).connection.read_round_trip;
+      if (rest > Bytes() && round_trip > Duration()) {
+        reads += Duration::picoseconds(
+            scale(round_trip.ps(), Ratio{rest.count(), speed.read_round.count()}));
+      }
+    }
+    if (reads == Duration()) {
+      return reads;
+    }
+    Duration stores;
+    for (const PrimitiveMessage& message : primitive.sends) {
+      if (!wire_of(message).connection.fill.empty()) {
+        stores += message.bytes * 2 / speed.stream;  // read and written
+      }
+    }
+    return reads + stores;
   }
 
   /// Reads or writes `message` over `links`, if there are any, in `time` at least.

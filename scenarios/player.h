@@ -33,6 +33,7 @@ struct LaneSpeed {
   Bandwidth stream;  // bytes of payload that they read or write a second, all operands together
   Duration per_primitive{};  // synchronisation within the block
   Bytes first_round{};       // of each operand: what all threads move at once, within the latency
+  Bytes read_round{};        // what all threads ask for before they wait for the answers
 };
 
 struct PlayOptions {

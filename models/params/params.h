@@ -68,6 +68,7 @@ struct ThreadBlocks {
   PerProtocol<std::int64_t> threads;  // of a block at full speed
   PerProtocol<Duration> per_primitive;
   PerProtocol<Bytes> round;  // of an operand that a thread moves at once
+  Duration host_round_trip;  // of a read of host memory over PCIe
   Ratio spread{0, 1};        // between the fastest and the slowest block of a GPU, of the mean
   PerProtocol<Ratio> tree_reduce;     // of the block's speed: the lane of a tree's way up
   PerProtocol<Ratio> tree_broadcast;  // and of its way down
@@ -92,6 +93,16 @@ struct LinkShare {
   std::string source;
 };
 
+/// The same of PCIe, where more than the link can be narrow.
+struct PcieShare {
+  Ratio share;
+  Ratio host_both_ways;  // of both directions' payload together, for thread blocks on host memory
+  Bandwidth peer_reads;  // of a device that reads another's memory through a root complex
+  Bandwidth peers_across_sockets;  // both directions of a device and another beside another socket
+  Bandwidth translated;            // both directions of a root port with address translation
+  std::string source;
+};
+
 struct Transports {
   PerProtocol<Duration> launch;      // from the call to the first step, and the end of the kernel
   PerProtocol<Ratio> payload_share;  // payload / bytes moved
@@ -101,7 +112,8 @@ struct Transports {
   HostWork host;
   SocketCpu socket_cpu;
   Packet tcp, infiniband, roce;
-  LinkShare nvlink_share, chip_to_chip_share, pcie_share, interconnect_share, memory_share;
+  LinkShare nvlink_share, chip_to_chip_share, interconnect_share, memory_share;
+  PcieShare pcie_share;
 };
 
 /// "0.876", "1448/1514" or "1"; nothing for other text or a value above 1 or not above 0.

@@ -96,6 +96,7 @@ ThreadBlocks read_blocks(MappingReader& parent) {
   blocks.round = {round.required_bytes("LL"), round.required_bytes("LL128"),
                   round.required_bytes("Simple")};
   round.finish();
+  blocks.host_round_trip = reader.required_duration("host_round_trip");
   blocks.spread = required_share(reader, "spread");
   MappingReader lanes(reader.required_mapping("lanes"), "'lanes'", parent.problems());
   blocks.tree_reduce = read_shares(lanes, "tree_reduce");
@@ -181,6 +182,19 @@ LinkShare read_link(MappingReader& parent, std::string_view key) {
   return link;
 }
 
+PcieShare read_pcie(MappingReader& parent) {
+  MappingReader reader(parent.required_mapping("pcie"), "link 'pcie'", parent.problems());
+  PcieShare link;
+  link.share = required_share(reader, "share");
+  link.host_both_ways = required_share(reader, "host_both_ways");
+  link.peer_reads = reader.required_bandwidth("peer_reads");
+  link.peers_across_sockets = reader.required_bandwidth("peers_across_sockets");
+  link.translated = reader.required_bandwidth("translated");
+  link.source = reader.required_text("source");
+  reader.finish();
+  return link;
+}
+
 void read_protocols(MappingReader& parent, Transports& result) {
   MappingReader reader(parent.required_mapping("protocols"), "'protocols'", parent.problems());
   result.launch = read_durations(reader, "launch");
@@ -250,7 +264,7 @@ Transports load_transports(const std::string& directory, Problems& problems) {
   MappingReader links(reader.required_mapping("links"), "'links'", problems);
   result.nvlink_share = read_link(links, "nvlink");
   result.chip_to_chip_share = read_link(links, "chip_to_chip");
-  result.pcie_share = read_link(links, "pcie");
+  result.pcie_share = read_pcie(links);
   result.interconnect_share = read_link(links, "cpu_interconnect");
   result.memory_share = read_link(links, "memory");
   links.finish();

@@ -24,6 +24,8 @@ struct Connection {
   std::vector<engine::LinkId> fill;  // engine links in order; protocol overhead is in their
   std::vector<engine::LinkId> path;  // capacity
   std::vector<engine::LinkId> drain;
+  Duration read_round_trip;  // over drain, of all threads of the receiver's block once; 0: writes
+                             // bring the data to the receiver's own memory
   bool carried = false;  // has a path of its own: the sender's thread block does not wait for it
   Duration latency;      // from the last byte of fill (or from posting, when carried) to what the
                          // receiver can notice, when idle

@@ -24,6 +24,7 @@ Wiring::Wiring(engine::Engine& engine, const topologies::Cluster& cluster,
       built_(built),
       transports_(transports),
       options_(std::move(options)),
+      limits_(engine, cluster, built, transports),
       links_(built.fabric.link_count()) {}
 
 Wiring::Gpu Wiring::gpu_of(RankId rank) const {
@@ -97,10 +98,10 @@ Connection Wiring::connect_inside(RankId from, RankId to) {
     const auto numa = static_cast<std::size_t>(built_.gpu_numa[target.host][target.local]);
     const topologies::NodeId cpu = built_.cpus[target.host][numa];
     connection = start(transports_.shm, "shm");
-    append(connection.fill, connection.latency, host_route(a, cpu));
+    append_host(connection.fill, connection, host_route(a, cpu));
     append(connection.fill, connection.latency, to_memory(target.host, numa));
     append(connection.drain, connection.latency, from_memory(target.host, numa));
-    append(connection.drain, connection.latency, host_route(cpu, b));
+    append_host(connection.drain, connection, host_route(cpu, b));
   }
   connection.name =
       fmt::format("rank {} -> rank {} by {}", from.value(), to.value(), connection.transport);
@@ -202,6 +203,9 @@ void Wiring::append_sender(Connection& connection, RankId rank, const NetPort& p
   const Gpu gpu = gpu_of(rank);
   const topologies::NodeId nic = built_.nics[gpu.host][port.nic];
   const bool socket = options_.network == Network::kSocket;
+  if (!socket) {
+    append_verbs(connection, gpu.host, port);
+  }
   if (!sends_from_host(port)) {
     topologies::NodeId near = node_of(gpu);
     if (port.relay) {
@@ -210,12 +214,12 @@ void Wiring::append_sender(Connection& connection, RankId rank, const NetPort& p
       CHECK(nvlink.has_value(), "no NVLink between rank {} and its relay", rank.value());
       append(connection.fill, connection.latency, *nvlink);
     }
-    append(connection.path, connection.latency, host_route(near, nic));
+    append_peers(connection, near, nic, nic);
     return;
   }
   const auto numa = static_cast<std::size_t>(built_.gpu_numa[gpu.host][gpu.local]);
   const topologies::NodeId cpu = built_.cpus[gpu.host][numa];
-  append(connection.fill, connection.latency, host_route(node_of(gpu), cpu));
+  append_host(connection.fill, connection, host_route(node_of(gpu), cpu));
   append(connection.fill, connection.latency, to_memory(gpu.host, numa));
   append(connection.path, connection.latency, from_memory(gpu.host, numa));
   if (socket) {  // the kernel copies from NCCL's host buffer to its own
@@ -235,8 +239,11 @@ void Wiring::append_receiver(Connection& connection, RankId rank, const NetPort&
   const Gpu gpu = gpu_of(rank);
   const topologies::NodeId nic = built_.nics[gpu.host][port.nic];
   const bool socket = options_.network == Network::kSocket;
+  if (!socket) {
+    append_verbs(connection, gpu.host, port);
+  }
   if (!socket && port.gdr_receive) {
-    append(connection.path, connection.latency, host_route(nic, node_of(gpu)));
+    append_peers(connection, nic, node_of(gpu), nic);
     return;
   }
   const auto numa = static_cast<std::size_t>(built_.gpu_numa[gpu.host][gpu.local]);
@@ -248,7 +255,7 @@ void Wiring::append_receiver(Connection& connection, RankId rank, const NetPort&
   }
   append(connection.path, connection.latency, to_memory(gpu.host, numa));
   append(connection.drain, connection.latency, from_memory(gpu.host, numa));
-  append(connection.drain, connection.latency, host_route(cpu, node_of(gpu)));
+  append_host(connection.drain, connection, host_route(cpu, node_of(gpu)));
 }
 
 Wiring::FabricPath Wiring::host_route(topologies::NodeId from, topologies::NodeId to) const {
@@ -307,6 +314,33 @@ void Wiring::append(std::vector<engine::LinkId>& leg, Duration& latency, const F
   for (const topologies::LinkId id : path) {
     leg.push_back(engine_link(id));
     latency += built_.fabric.link(id).latency;
+  }
+  if (const std::optional<engine::LinkId> limit = limits_.of_translation(path)) {
+    leg.push_back(*limit);
+  }
+}
+
+void Wiring::append_host(std::vector<engine::LinkId>& leg, Connection& connection,
+                         const FabricPath& path) {
+  append(leg, connection.latency, path);
+  const std::vector<engine::LinkId> limits = limits_.of_blocks(path);
+  leg.insert(leg.end(), limits.begin(), limits.end());
+  if (&leg == &connection.drain && !limits.empty()) {
+    connection.read_round_trip = transports_.blocks.host_round_trip;
+  }
+}
+
+void Wiring::append_peers(Connection& connection, topologies::NodeId from, topologies::NodeId to,
+                          topologies::NodeId nic) {
+  const FabricPath path = host_route(from, to);
+  append(connection.path, connection.latency, path);
+  const std::vector<engine::LinkId> limits = limits_.of_peers(path, nic);
+  connection.path.insert(connection.path.end(), limits.begin(), limits.end());
+}
+
+void Wiring::append_verbs(Connection& connection, std::size_t host, const NetPort& port) {
+  if (const std::optional<engine::LinkId> limit = limits_.of_verbs(host, port.nic)) {
+    connection.path.push_back(*limit);
   }
 }
 

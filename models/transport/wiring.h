@@ -24,6 +24,7 @@
 
 #include "models/params/params.h"
 #include "models/transport/connection.h"
+#include "models/transport/host_limits.h"
 #include "sim/core/ids.h"
 #include "sim/engine/engine.h"
 #include "topologies/build.h"
@@ -110,6 +111,13 @@ class Wiring {
   [[nodiscard]] Connection start_network() const;
   /// Appends the links of `path` to a leg and their latencies to `latency`.
   void append(std::vector<engine::LinkId>& leg, Duration& latency, const FabricPath& path);
+  /// The same for a way of thread blocks to or from host memory; `leg` is one of `connection`.
+  void append_host(std::vector<engine::LinkId>& leg, Connection& connection,
+                   const FabricPath& path);
+  /// From GPU memory to a NIC or back, which one of the two reads or writes itself.
+  void append_peers(Connection& connection, topologies::NodeId from, topologies::NodeId to,
+                    topologies::NodeId nic);
+  void append_verbs(Connection& connection, std::size_t host, const NetPort& port);
   void append_sender(Connection& connection, RankId rank, const NetPort& port);
   void append_receiver(Connection& connection, RankId rank, const NetPort& port);
   /// Through the host's memory: LL's flags are the proxy thread's to check, and it can't see a
@@ -126,6 +134,7 @@ class Wiring {
   const topologies::BuiltCluster& built_;
   const params::Transports& transports_;
   WiringOptions options_;
+  HostLimits limits_;
   std::vector<std::optional<engine::LinkId>> links_;  // by fabric link
   std::map<RankId, engine::LinkId> proxies_;
 };

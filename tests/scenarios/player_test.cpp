@@ -57,6 +57,7 @@ struct Bench {
   std::int32_t pieces = 1;
   std::optional<LaneSpeed> speed;
   Bandwidth rate = kRate;
+  Duration read_round_trip;  // by shared memory: written and read over the link
 
   Playback play(const Schedule& schedule) {
     PlayOptions options;
@@ -70,6 +71,10 @@ struct Bench {
       transport::Connection connection;
       connection.name = "test";
       (carried ? connection.path : connection.fill) = {entry->second};
+      if (read_round_trip > Duration()) {
+        connection.drain = {entry->second};
+        connection.read_round_trip = read_round_trip;
+      }
       connection.carried = carried;
       connection.latency = latency;
       connection.per_message = per_message;
@@ -158,6 +163,33 @@ TEST(Player, WhatAProxyCarriesLeavesTheThreadsFree) {
           .play(schedule_of({{send(1, 1000), send(1, 1000)}, {receive(0, 1000), receive(0, 1000)}}))
           .time,
       Duration::nanoseconds(200 + 300 + 1000 + 1000 + 200));
+}
+
+// 1000 bytes at 10 GB/s are written and read in 200 ns, then read by rounds of 250 bytes: the first
+// is within the latency, 3 x 400 ns are left.
+TEST(Player, ReadsOfHostMemoryWaitForTheirAnswers) {
+  Bench bench;
+  bench.carried = false;
+  bench.rate = kRate * 100;
+  bench.read_round_trip = Duration::nanoseconds(400);
+  bench.speed = LaneSpeed{kRate * 10, Duration(), Bytes(), Bytes(250)};
+  const Schedule schedule = schedule_of({{send(1, 1000)}, {receive(0, 1000)}});
+  EXPECT_EQ(bench.play(schedule).time, Duration::nanoseconds(200 + 4 * 400));
+  bench.speed->first_round = Bytes(250);
+  EXPECT_EQ(bench.play(schedule).time, Duration::nanoseconds(150 + 3 * 400));
+}
+
+// What is passed on is stored in the host's memory after each round: 4 x 400 ns and 1000 bytes read
+// and written at 10 GB/s, 200 ns, for the rank between.
+TEST(Player, StoresInHostMemoryFollowTheReads) {
+  Bench bench;
+  bench.carried = false;
+  bench.rate = kRate * 100;
+  bench.read_round_trip = Duration::nanoseconds(400);
+  bench.speed = LaneSpeed{kRate * 10, Duration(), Bytes(), Bytes(250)};
+  const Schedule schedule =
+      schedule_of({{send(1, 1000)}, {receive(0, 1000), send(2, 1000)}, {receive(1, 1000)}});
+  EXPECT_EQ(bench.play(schedule).time, Duration::nanoseconds(200 + (1600 + 200) + 1600));
 }
 
 TEST(Player, EachPrimitivePaysItsSynchronisation) {

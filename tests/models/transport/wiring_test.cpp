@@ -128,14 +128,17 @@ TEST_F(OnTheCase, GpuDirectLeavesOutHostMemory) {
   options.ports[0][0].gdr_send = true;
   options.ports[4][0].gdr_receive = true;
   const Connection direct = wire(options).connect(RankId(0), RankId(4), ChannelId(0));
-  // The threads write to host memory (two links of PCIe, one of memory), the other side's read.
-  EXPECT_EQ(staged.fill.size(), 3U);
-  EXPECT_EQ(staged.drain.size(), 3U);
+  // The threads write to host memory (two links of PCIe and what both directions of each share, one
+  // of memory), the other side's read and wait for the answers.
+  EXPECT_EQ(staged.fill.size(), 5U);
+  EXPECT_EQ(staged.drain.size(), 5U);
+  EXPECT_EQ(staged.read_round_trip, transports_.blocks.host_round_trip);
+  EXPECT_EQ(direct.read_round_trip, Duration());
   EXPECT_TRUE(direct.fill.empty());
   EXPECT_TRUE(direct.drain.empty());
   EXPECT_TRUE(direct.carried);
   // The way back uses the other direction of each.
-  EXPECT_EQ(wire(options).connect(RankId(4), RankId(0), ChannelId(0)).fill.size(), 3U);
+  EXPECT_EQ(wire(options).connect(RankId(4), RankId(0), ChannelId(0)).fill.size(), 5U);
 }
 
 TEST_F(OnTheCase, PxnGoesByTheGpuNextToTheNic) {
@@ -164,7 +167,10 @@ TEST_F(OnTheCase, PxnGoesByTheGpuNextToTheNic) {
   const Connection both = wire(options).connect(RankId(2), RankId(6), ChannelId(0));
   EXPECT_EQ(names(both.fill), names(relayed.fill));
   EXPECT_TRUE(both.drain.empty());
-  EXPECT_TRUE(names(both.path).back().ends_with("->node1/gpu2"));
+  // It is on the other socket: one more limit.
+  const std::vector<std::string> way = names(both.path);
+  EXPECT_TRUE(way[way.size() - 2].ends_with("->node1/gpu2"));
+  EXPECT_EQ(way.back(), "node1/mlx5_0 peers of the other socket");
 }
 
 TEST_F(OnTheCase, TheNetworksSwitchIsReachedByTheCableOfThePort) {
