@@ -292,7 +292,21 @@ class Describer {
                                nic.assumptions.end());
     facts_.nic = nic.facts;
     facts_.mtu = system_.nic.mtu;
-    facts_.gpudirect = system_.nic.gdr.value_or(true);
+    facts_.gpudirect = system_.nic.gdr.value_or(usual_gpudirect());
+    return true;
+  }
+
+  /// Whether RDMA goes from GPU memory where nobody says so.
+  bool usual_gpudirect() {
+    const bool rdma =
+        facts_.nic.carrier == Carrier::kInfiniBand || facts_.nic.carrier == Carrier::kRoce;
+    const bool software = facts_.nic.model != nullptr && facts_.nic.model->software_verbs;
+    constexpr std::int32_t kAmpere = 80;
+    if (rdma && (software || facts_.gpu->sm < kAmpere)) {
+      assume(software ? "no GPUDirect RDMA: the driver moves the data of verbs in software"
+                      : "GPUDirect RDMA is not said: none, a module of its own before Ampere");
+      return false;
+    }
     return true;
   }
 
@@ -350,9 +364,7 @@ class Describer {
     } else if (name == "gpu_nic_path") {
       facts_.gpu_nic_path = value;
     } else if (name == "iommu") {
-      if (word == "translated") {
-        assume("address translation by the IOMMU costs nothing here; ACS redirection does");
-      }
+      facts_.dma_translation = word == "translated";
     } else if (name != "gpu_placement") {
       assume(fmt::format("condition {} '{}' is not modelled", name, value));
     }

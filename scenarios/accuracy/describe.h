@@ -52,6 +52,7 @@ struct SystemFacts {
   std::optional<std::int32_t> numa_per_socket;  // NPS
   std::string gpu_nic_path;                     // PIX, PXB, PHB, NODE, SYS; empty: not said
   bool acs_redirect = false;
+  bool dma_translation = false;
   bool gpudirect = true;
   std::optional<std::int64_t> mtu;
 };

@@ -83,6 +83,36 @@ const Machine* nearest_machine(const SystemFacts& facts, const Catalog& catalog,
   return best;
 }
 
+/// The switch by which what hangs on `attach` reaches a CPU, or the CPU itself.
+std::string uplink_of(const Machine& machine, const std::string& attach) {
+  for (const topologies::PcieSwitch& each : machine.pcie_switches) {
+    const bool below_another =
+        std::any_of(machine.pcie_switches.begin(), machine.pcie_switches.end(),
+                    [&](const topologies::PcieSwitch& other) { return other.name == each.attach; });
+    if (each.name == attach) {
+      return below_another ? uplink_of(machine, each.attach) : attach;
+    }
+  }
+  return attach;
+}
+
+/// Adds GPUs, up to `count` in all, whose place no chosen one has.
+template <class PlaceOf>
+void add_apart(const Machine& machine, std::size_t count, const PlaceOf& place_of,
+               std::vector<std::size_t>& chosen) {
+  std::vector<std::string> taken;
+  for (const std::size_t gpu : chosen) {
+    taken.push_back(place_of(machine, machine.gpus[gpu].attach));
+  }
+  for (std::size_t i = 0; i < machine.gpus.size() && chosen.size() < count; ++i) {
+    const std::string place = place_of(machine, machine.gpus[i].attach);
+    if (std::find(taken.begin(), taken.end(), place) == taken.end()) {
+      taken.push_back(place);
+      chosen.push_back(i);
+    }
+  }
+}
+
 /// Indices of the GPUs that take part.
 std::vector<std::size_t> chosen_gpus(const Machine& machine, const SystemFacts& facts,
                                      const std::vector<std::int32_t>& asked) {
@@ -95,16 +125,11 @@ std::vector<std::size_t> chosen_gpus(const Machine& machine, const SystemFacts& 
     }
     return chosen;
   }
-  // A NIC for each GPU: GPUs that share no PCIe switch first.
+  // A NIC for each GPU: GPUs that share no uplink first, then those that share no PCIe switch.
   if (facts.nic.count == facts.gpus) {
-    std::vector<std::string> taken;
-    for (std::size_t i = 0; i < machine.gpus.size() && chosen.size() < count; ++i) {
-      const std::string& attach = machine.gpus[i].attach;
-      if (std::find(taken.begin(), taken.end(), attach) == taken.end()) {
-        taken.push_back(attach);
-        chosen.push_back(i);
-      }
-    }
+    add_apart(machine, count, uplink_of, chosen);
+    add_apart(
+        machine, count, [](const Machine&, const std::string& attach) { return attach; }, chosen);
   }
   for (std::size_t i = 0; i < machine.gpus.size() && chosen.size() < count; ++i) {
     if (std::find(chosen.begin(), chosen.end(), i) == chosen.end()) {
@@ -150,8 +175,20 @@ const char* usual_cpu(const std::string& architecture) {
   return architecture == "Hopper" ? "Intel Sapphire Rapids" : "Intel Emerald Rapids";
 }
 
+/// Lanes of a card and of what it hangs on, where nobody says. GeForce stands in boards that split
+/// their slots and in risers as often as in full slots.
+std::int32_t usual_lanes(const SystemFacts& facts, std::vector<std::string>& assumptions) {
+  constexpr std::int32_t kSplit = 8;
+  const bool geforce = !facts.gpu->gpudirect_rdma;
+  if (!geforce || facts.pcie_generation || facts.pcie_lanes || facts.gpus == 1) {
+    return facts.gpu->pcie_lanes;
+  }
+  assumptions.push_back(fmt::format("PCIe of a GeForce host is not said: {} lanes", kSplit));
+  return kSplit;
+}
+
 void add_switch(Machine& machine, const std::string& name, const std::string& cpu) {
-  machine.pcie_switches.push_back({name, cpu, machine.pcie_generation, 16});
+  machine.pcie_switches.push_back({name, cpu, machine.pcie_generation, machine.gpu_pcie_lanes});
 }
 
 /// A host of one or two sockets whose GPUs stand as `facts` say.
@@ -161,7 +198,7 @@ Machine plain_host(const SystemFacts& facts, const Catalog& catalog,
   machine.name = "plain-host";
   machine.title = "Host with " + facts.gpu->name;
   machine.gpu_model = facts.gpu->name;
-  machine.gpu_pcie_lanes = facts.gpu->pcie_lanes;
+  machine.gpu_pcie_lanes = usual_lanes(facts, assumptions);
   const topologies::CpuModel* cpu = facts.cpu;
   if (cpu == nullptr) {
     cpu = catalog.cpu(usual_cpu(facts.gpu->architecture));
@@ -240,6 +277,7 @@ Machine machine_for(const SystemFacts& facts, const std::vector<std::int32_t>& g
   machine.peer_to_peer =
       facts.peer_to_peer.value_or(no_links ? facts.gpu->gpudirect_rdma : machine.peer_to_peer);
   machine.acs_redirect = machine.acs_redirect || facts.acs_redirect;
+  machine.dma_translation = machine.dma_translation || facts.dma_translation;
   lower_pcie(facts, machine);
   return machine;
 }

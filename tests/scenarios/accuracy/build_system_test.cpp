@@ -1,6 +1,7 @@
 // From texts to machines: one kind of system each, with its shape worked out by hand.
 #include "scenarios/accuracy/build_system.h"
 
+#include <algorithm>
 #include <set>
 
 #include <fmt/format.h>
@@ -98,6 +99,15 @@ TEST(BuildSystem, FewerGpusWithANicEach) {
   }
 }
 
+// Two tiers of switches: four GPUs go below the four upper ones, as far apart as they can.
+TEST(BuildSystem, FewGpusShareNoUplink) {
+  const BuiltSystem built = build(fmt::format(
+      R"j({{"gpu": "V100-SXM3 (DGX-2)", "gpus_per_node": 4, "nodes": 2,
+          "intra": {{"nvlink": "NVLink2", "switch": "NVSwitch"}}, "nic": {}}})j",
+      nic_of("ConnectX-5", 4, 100, "InfiniBand EDR")));
+  EXPECT_EQ(places(host(built)), (Texts{"leaf0", "leaf2", "leaf4", "leaf6"}));
+}
+
 TEST(BuildSystem, VisibleGpusAreThose) {
   const BuiltSystem built = build(hopper(4, 2, nic_of("ConnectX-7", 4, 400, "RoCEv2")),
                                   R"j("env": {"CUDA_VISIBLE_DEVICES": "1,3,5,7"})j");
@@ -185,6 +195,35 @@ TEST(BuildSystem, PcieHostsStandAsSaid) {
   EXPECT_EQ(places(host(near)), (Texts{"cpu0", "cpu0", "cpu0", "cpu0"}));
 }
 
+// GeForce cards, and the switches they hang on, have eight lanes unless the record says more.
+TEST(BuildSystem, LanesOfGeForce) {
+  const std::string pairs = R"j({"kind": "PCIe, two pairs behind switches"})j";
+  const BuiltSystem unsaid = build(geforce(pairs));
+  EXPECT_EQ(host(unsaid).gpu_pcie_lanes, 8);
+  EXPECT_EQ(host(unsaid).pcie_switches.front().uplink_lanes, 8);
+  EXPECT_NE(std::find(unsaid.assumptions.begin(), unsaid.assumptions.end(),
+                      "PCIe of a GeForce host is not said: 8 lanes"),
+            unsaid.assumptions.end());
+  const BuiltSystem said = build(geforce(pairs, R"j(, "pcie": "Gen3 x16")j"));
+  EXPECT_EQ(host(said).gpu_pcie_lanes, 16);
+  EXPECT_EQ(host(said).pcie_switches.front().uplink_lanes, 16);
+}
+
+// Nobody says whether RDMA goes from GPU memory: yes from Ampere on, no before, never over adapters
+// whose driver moves the data of verbs.
+TEST(BuildSystem, GpuDirectWhereNobodySays) {
+  const auto direct = [](const std::string& gpu, const std::string& nic) {
+    const BuiltSystem built = build(fmt::format(R"j({{"gpu": "{}", "gpus_per_node": 4, "nodes": 2,
+            "intra": {{"nvlink": "NVLink mesh", "switch": "none"}}, "nic": {}}})j",
+                                                gpu, nic));
+    return built.variant.inventories.at(0).exposure.peer_memory;
+  };
+  const std::string infiniband = nic_of("ConnectX-6", 4, 100, "InfiniBand EDR");
+  EXPECT_TRUE(direct("A100-SXM4-80GB", infiniband));
+  EXPECT_FALSE(direct("V100-SXM2-32GB", infiniband));
+  EXPECT_FALSE(direct("A100-SXM4-80GB", nic_of("Omni-Path HFI1", 4, 100, "Omni-Path 100")));
+}
+
 TEST(BuildSystem, SeveralGpusPerSwitch) {
   const BuiltSystem built = build(fmt::format(
       R"j({{"gpu": "H100 PCIe", "gpus_per_node": 8, "nodes": 2, "nic": {},
@@ -220,6 +259,7 @@ TEST(BuildSystem, ConditionsAreInputs) {
       hopper(8, 2, kEight,
              R"j(, "conditions": {"acs": "redirect", "iommu": "translated", "gdr": false})j"));
   EXPECT_TRUE(host(built).acs_redirect);
+  EXPECT_TRUE(host(built).dma_translation);
   EXPECT_FALSE(built.variant.inventories.front().exposure.peer_memory);
   const BuiltSystem mtu = build(
       hopper(8, 2, nic_of("ConnectX-7", 8, 400, "RoCEv2"), R"j(, "conditions": {"mtu": 1500})j"));
