@@ -155,8 +155,9 @@ Connection Wiring::connect_switch(RankId from, RankId to, ChannelId channel) {
   Connection connection;
   std::string place = "the network";
   if (const std::optional<std::size_t> host = options_.switches[index].host) {
-    const topologies::NodeId nv_switch = nv_switch_of(static_cast<std::size_t>(
-        cluster_.domain_of(*host) * std::max(1, cluster_.hosts_per_nvlink_domain)));
+    const auto domain = static_cast<std::size_t>(cluster_.domain_of(*host));
+    const auto hosts = static_cast<std::size_t>(std::max(1, cluster_.hosts_per_nvlink_domain));
+    const topologies::NodeId nv_switch = nv_switch_of(domain * hosts);
     const auto route =
         up ? built_.fabric.route(node_of(gpu_of(rank)), nv_switch, topologies::nvlink_only())
            : built_.fabric.route(nv_switch, node_of(gpu_of(rank)), topologies::nvlink_only());
