@@ -19,7 +19,7 @@ using collectives::Collective;
 /// Jobs that `auto` plays whole.
 constexpr std::int32_t kMostRanks = 64;
 constexpr Bytes kMostBytes = Bytes::gib(2);
-/// What `steady` plays of larger sizes.
+/// What `steady` plays of larger sizes, and `auto` with more ranks.
 constexpr Bytes kSteadyBytes = Bytes::mib(256);
 /// Fewer nodes than these are cases of their own: on two, a tree's edges carry both ways alike.
 constexpr std::int32_t kLeastNodes = 4;
@@ -154,7 +154,25 @@ Variant with_hosts(const Variant& variant, std::int32_t hosts) {
   return smaller;
 }
 
+/// Nodes of the larger job from which the time of `plan` follows, which has more. Even: NCCL lets
+/// the rings of every other node cross rails.
+std::int32_t larger_of(const Plan& plan) {
+  const std::int32_t a_node = plan.shape.ranks / plan.hosts;
+  return std::clamp(kMostRanks / a_node, kLeastLarger, plan.hosts - 1) / 2 * 2;
+}
+
+bool has_smaller(const Plan& plan) {
+  return plan.equal_hosts && plan.hosts > kLeastLarger;
+}
+
 }  // namespace
+
+std::int32_t played_ranks(const Plan& plan) {
+  if (plan.shape.ranks <= kMostRanks || !has_smaller(plan)) {
+    return plan.shape.ranks;
+  }
+  return plan.shape.ranks / plan.hosts * larger_of(plan);
+}
 
 /// The same job on fewer hosts.
 struct CandidateRuns::Smaller {
@@ -191,7 +209,8 @@ Run CandidateRuns::run(Candidate candidate, Bytes bytes, Fingerprint& fingerprin
 
 Run CandidateRuns::in_bytes(const Stage& stage, Candidate candidate, const Cut& cut,
                             Fingerprint& fingerprint) {
-  const Bytes most = choice_.level == Level::kSteady ? kSteadyBytes : kMostBytes;
+  const bool steady = choice_.level == Level::kSteady || stage_.plan.shape.ranks > kMostRanks;
+  const Bytes most = steady ? kSteadyBytes : kMostBytes;
   const Bytes whole = cut.options.bytes;
   if (whole <= most) {
     return play_candidate(stage, candidate, cut, fingerprint);
@@ -236,12 +255,10 @@ std::optional<Run> CandidateRuns::in_hosts(Candidate candidate, const Cut& cut,
 std::optional<CandidateRuns::Pair> CandidateRuns::pair_for(Candidate candidate) {
   const std::optional<Growth> growth = growth_of(candidate, stage_.variant.workload.collective);
   const std::int32_t nodes = stage_.plan.hosts;
-  if (!growth || !stage_.plan.equal_hosts || nodes <= kLeastLarger) {
+  if (!growth || !has_smaller(stage_.plan)) {
     return std::nullopt;
   }
-  const std::int32_t a_node = stage_.plan.shape.ranks / nodes;
-  // Even numbers: NCCL lets the rings of every other node cross rails.
-  const std::int32_t large = std::clamp(kMostRanks / a_node, kLeastLarger, nodes - 1) / 2 * 2;
+  const std::int32_t large = larger_of(stage_.plan);
   const auto hosts = [&](std::int32_t count) {
     return static_cast<std::int32_t>(stage_.variant.cluster.hosts.size()) / nodes * count;
   };

@@ -17,6 +17,10 @@
 
 namespace busbw::scenarios {
 
+/// Ranks of the largest job that `auto` plays for one of this plan, where the candidate has a
+/// steady state.
+std::int32_t played_ranks(const Plan& plan);
+
 class CandidateRuns {
  public:
   /// Refers to all but `engine`.

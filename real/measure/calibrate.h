@@ -25,10 +25,10 @@ constexpr Bytes kMedium = Bytes::kib(8);
 constexpr Bytes kLarge = Bytes::kib(64);
 constexpr double kLoadFactor = 1.5;
 
-/// Every rank calls it with the same task and gets the same parameters. `task.iterations` round
+/// Every rank calls it with the same task and gets the same parameters. `order.iterations` round
 /// trips of kSmall a pair, the longer messages fewer times. Throws SystemError as session and
 /// movers do.
-params::Measured calibrate(Session& session, const Task& task,
+params::Measured calibrate(Session& session, const Task& order,
                            const std::shared_ptr<verbs::Api>& api, const Progress& progress);
 
 /// Ordered pairs of `ends` ends that are measured; see above.

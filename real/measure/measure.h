@@ -45,7 +45,7 @@ struct SectionResult {
 
 /// Every rank calls it with the same task and gets the same results. Throws InputError for shapes
 /// that do not fit the ranks, SystemError as session and movers do.
-std::vector<SectionResult> measure(Session& session, const Task& task,
+std::vector<SectionResult> measure(Session& session, const Task& order,
                                    const std::shared_ptr<verbs::Api>& api,
                                    const Progress& progress = {});
 

@@ -34,7 +34,7 @@ struct MicroResult {
 };
 
 /// Both ranks call it; the figures are rank 0's and complete there only. Throws SystemError.
-MicroResult run_micro(Session& session, const Task& task, const std::shared_ptr<verbs::Api>& api);
+MicroResult run_micro(Session& session, const Task& order, const std::shared_ptr<verbs::Api>& api);
 
 /// RDMA READ latencies of rank 0 in us, `iterations` a size; see micro.h. Used by run_micro().
 struct ReadLatencies {

@@ -157,9 +157,10 @@ class ReadPair {
       if (polls % kPollsPerCheck != 0)
         continue;
       session_.check();
-      if (const std::optional<verbs::AsyncEvent> event = choice_.device->fatal_event())
+      if (const std::optional<verbs::AsyncEvent> event = choice_.device->fatal_event()) {
         choice_.device->fail_event(*event, fmt::format("port {}", choice_.options.port),
                                    queue_pair_.peer());
+      }
       if (deadline.passed()) {
         throw SystemError({"RDMA READ", "nothing within " + to_string(deadline.span()),
                            queue_pair_.describe(), queue_pair_.peer()});

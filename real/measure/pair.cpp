@@ -172,10 +172,11 @@ std::vector<double> Pair::computing(const Load& load, Bytes size, Repeats repeat
   std::vector<double> times;
   for (std::int32_t i = -repeats.warmup; i < repeats.timed; ++i) {
     const Clock::time_point start = Clock::now();
-    if (load.messages && is_first())
+    if (load.messages && is_first()) {
       send(size);
-    else if (load.messages)
+    } else if (load.messages) {
       receive(size);
+    }
     compute(load.pieces);
     if (i >= 0)
       times.push_back(us_since(start));
@@ -195,10 +196,11 @@ std::vector<double> Pair::loaded(const Load& load, Bytes size, Repeats repeats) 
     receive(size);
   } else if (sender_ != nullptr) {
     for (std::int32_t i = -repeats.warmup; i < repeats.timed; ++i) {
-      if (is_first())
+      if (is_first()) {
         send(size);
-      else
+      } else {
         receive(size);
+      }
     }
   }
   if (sender_ != nullptr)

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "scenarios/accuracy/describe_nic.h"
+#include "scenarios/candidate_runs.h"
 #include "scenarios/job.h"
 #include "scenarios/plan.h"
 #include "sim/core/check.h"
@@ -15,6 +16,9 @@
 
 namespace busbw::scenarios::accuracy {
 namespace {
+
+/// Larger jobs take minutes a size.
+constexpr std::int32_t kMostPlayed = 128;
 
 std::string number(const std::optional<std::int32_t>& value) {
   return value ? std::to_string(*value) : "-";
@@ -100,6 +104,10 @@ void Predictor::make_ready(Known& known) const {
       built.reason = "NCCL does not run there: " + job.selection.error.value_or("");
     } else {
       known.plan = make_plan(variant, job);
+      if (played_ranks(*known.plan) > kMostPlayed) {
+        built.reason = fmt::format("{} ranks, of which {} would have to be played, more than {}",
+                                   job.graph->comm.ranks, played_ranks(*known.plan), kMostPlayed);
+      }
     }
   } catch (const InputError& error) {
     built.reason = one_line(error);
