@@ -46,6 +46,7 @@ struct Wire {
 struct LaneState {
   std::vector<std::int32_t> wires;  // per step: wire of a send or receive, else Lanes::kNone
   std::optional<LaneSpeed> speed;
+  Grouping grouping = Grouping::kSingle;
   Primitive primitive;  // the next one, once parsed
   bool parsed = false;
   int pending = 0;  // flows and timers of the primitive under way
@@ -96,10 +97,20 @@ class Player {
       if (options_.speed) {
         lanes_[lane].speed = options_.speed(schedule_.lanes[lane]);
       }
+      if (lanes_[lane].speed) {
+        lanes_[lane].grouping =
+            uses_network(lanes_[lane].wires) ? Grouping::kAcrossLoops : Grouping::kPrimitives;
+      }
       if (options_.pieces > 1) {
         join_pieces(schedule_.lanes[lane], lanes_[lane].wires);
       }
     }
+  }
+
+  [[nodiscard]] bool uses_network(const std::vector<std::int32_t>& wires) const {
+    return std::any_of(wires.begin(), wires.end(), [&](std::int32_t wire) {
+      return wire != Lanes::kNone && wires_[static_cast<std::size_t>(wire)].connection.carried;
+    });
   }
 
   /// Whether `next` is a further piece of the slot that `send` is in.
@@ -165,8 +176,7 @@ class Player {
     const Lane& lane = schedule_.lanes[static_cast<std::size_t>(id)];
     while (state.pending == 0 && !turns_.at_end(id)) {
       if (!state.parsed) {
-        parse_primitive(lane, state.wires, turns_.done(id), !state.speed.has_value(),
-                        state.primitive);
+        parse_primitive(lane, state.wires, turns_.done(id), state.grouping, state.primitive);
         state.parsed = true;
       }
       if (!ready(id, state)) {

@@ -16,14 +16,16 @@ class Parser {
   Parser(const Lane& lane, const std::vector<std::int32_t>& wires, Primitive& primitive)
       : steps_(lane.steps), wires_(wires), primitive_(primitive) {}
 
-  void parse(std::size_t begin, bool single) {
+  void parse(std::size_t begin, Grouping grouping) {
+    across_loops_ = grouping == Grouping::kAcrossLoops;
     primitive_.begin = primitive_.end = begin;
     primitive_.touched = primitive_.longest = Bytes();
     primitive_.receives.clear();
     primitive_.sends.clear();
     do {
       take();
-    } while (!single && primitive_.end < steps_.size() && belongs(primitive_.end));
+    } while (grouping != Grouping::kSingle && primitive_.end < steps_.size() &&
+             belongs(primitive_.end));
   }
 
  private:
@@ -45,7 +47,8 @@ class Parser {
         return !copies_;
       case Op::kSend:
         // Passes on what the primitive received; another chunk is the next primitive's.
-        return !used(wires_[at]) && (primitive_.receives.empty() || step.chunk == chunk_);
+        return !used(wires_[at]) &&
+               (primitive_.receives.empty() || step.chunk == chunk_ || across_loops_);
     }
     return false;
   }
@@ -107,6 +110,7 @@ class Parser {
   Primitive& primitive_;
   const Step* read_ = nullptr;  // the last send that read the rank's own data
   std::int32_t chunk_ = 0;      // received last
+  bool across_loops_ = false;
   bool adds_own_ = false;
   bool writes_sum_ = false;
   bool copies_ = false;
@@ -115,8 +119,8 @@ class Parser {
 }  // namespace
 
 void parse_primitive(const Lane& lane, const std::vector<std::int32_t>& wires, std::size_t begin,
-                     bool single, Primitive& primitive) {
-  Parser(lane, wires, primitive).parse(begin, single);
+                     Grouping grouping, Primitive& primitive) {
+  Parser(lane, wires, primitive).parse(begin, grouping);
 }
 
 }  // namespace busbw::scenarios

@@ -24,15 +24,26 @@ struct Primitive {
   std::vector<PrimitiveMessage> sends;
 };
 
+/// Which steps make a primitive.
+enum class Grouping {
+  kSingle,      // each step, or one message, stands alone
+  kPrimitives,  // as NCCL's kernels do them: a send passes on the chunk that was received
+  /// The last receive of a ring's loop and the first send of its next one too are one. For lanes
+  /// that use the network: the channels of a NIC drift apart and fill each other's gaps (rings of
+  /// two hosts with a GPU each reach 12.25 of 12.5 GB/s and 22.9 of 25), while equal shares of a
+  /// link keep them in step.
+  kAcrossLoops
+};
+
 /// The primitive of `lane` that starts at step `begin`: receives, reductions and copies, sends, in
 /// this order, each connection at most once; messages of several joined steps are one. `wires` has
-/// the connection of each step, -1 for none. With `single` a step (or one message) stands alone.
+/// the connection of each step, -1 for none.
 ///
 /// Touched: what arrived, the rank's own share where it is added or sent (once, where several sends
 /// take the same), every send, and the output where a result is written that is not only on its way
 /// (Step::partial).
 /// Writes into `primitive`, whose vectors are reused.
 void parse_primitive(const collectives::Lane& lane, const std::vector<std::int32_t>& wires,
-                     std::size_t begin, bool single, Primitive& primitive);
+                     std::size_t begin, Grouping grouping, Primitive& primitive);
 
 }  // namespace busbw::scenarios

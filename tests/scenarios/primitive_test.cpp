@@ -38,12 +38,13 @@ collectives::Options options_of(std::int64_t bytes, std::int64_t chunk) {
 
 /// "r1 s1 4" for each primitive of a lane: receives, sends, operands of `unit` bytes touched.
 std::vector<std::string> primitives_of(const Schedule& schedule, std::size_t lane,
-                                       std::int64_t unit) {
+                                       std::int64_t unit,
+                                       Grouping grouping = Grouping::kPrimitives) {
   const collectives::Connections connections = collectives::connections_of(schedule);
   std::vector<std::string> found;
   Primitive primitive;
   for (std::size_t at = 0; at < schedule.lanes[lane].steps.size(); at = primitive.end) {
-    parse_primitive(schedule.lanes[lane], connections.of_step[lane], at, false, primitive);
+    parse_primitive(schedule.lanes[lane], connections.of_step[lane], at, grouping, primitive);
     EXPECT_GT(primitive.end, at);
     EXPECT_EQ(primitive.touched.count() % unit, 0);
     found.push_back("r" + std::to_string(primitive.receives.size()) + " s" +
@@ -75,6 +76,13 @@ TEST(Primitive, ALoopEndsWithItsLastReceive) {
   EXPECT_EQ(
       primitives_of(reduce, 0, 1024),
       (std::vector<std::string>{"r0 s1 2", "r1 s1 4", "r1 s0 2", "r0 s1 2", "r1 s1 4", "r1 s0 2"}));
+}
+
+// Over the network both are one: 2 for what arrives and is written, 2 for what is read and sent.
+TEST(Primitive, OverTheNetworkALoopGoesOnInTheNext) {
+  const Schedule reduce = collectives::ring_all_reduce(shape_of(2), options_of(4096, 1024));
+  EXPECT_EQ(primitives_of(reduce, 0, 1024, Grouping::kAcrossLoops),
+            (std::vector<std::string>{"r0 s1 2", "r1 s1 4", "r1 s1 3", "r1 s1 4", "r1 s0 2"}));
 }
 
 TEST(Primitive, RingReduceScatterAddsInRegisters) {
@@ -115,7 +123,8 @@ TEST(Primitive, JoinedStepsAreOneMessage) {
     const collectives::Connections connections = collectives::connections_of(schedule);
     Primitive primitive;
     for (std::size_t at = 0; at < schedule.lanes[lane].steps.size(); at = primitive.end) {
-      parse_primitive(schedule.lanes[lane], connections.of_step[lane], at, false, primitive);
+      parse_primitive(schedule.lanes[lane], connections.of_step[lane], at, Grouping::kPrimitives,
+                      primitive);
       messages += static_cast<std::int64_t>(primitive.sends.size());
     }
   }
@@ -126,7 +135,7 @@ TEST(Primitive, AloneEachStepIsOne) {
   const Schedule schedule = collectives::ring_all_reduce(shape_of(2), options_of(2048, 1024));
   const collectives::Connections connections = collectives::connections_of(schedule);
   Primitive primitive;
-  parse_primitive(schedule.lanes[0], connections.of_step[0], 1, true, primitive);
+  parse_primitive(schedule.lanes[0], connections.of_step[0], 1, Grouping::kSingle, primitive);
   EXPECT_EQ(primitive.end, 2U);
   EXPECT_EQ(primitive.receives.size(), 1U);
   EXPECT_TRUE(primitive.sends.empty());
