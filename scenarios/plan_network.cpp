@@ -341,9 +341,10 @@ std::vector<std::int32_t> nodes_of(const nccl::graph::Decision& graph) {
   for (std::size_t node = 0; node < graph.nodes.size(); ++node) {
     const nccl::graph::System& system =
         graph.groups[static_cast<std::size_t>(graph.nodes[node].group)].system;
-    for (int gpu = 0; gpu < system.count(NodeType::kGpu); ++gpu) {
-      nodes[static_cast<std::size_t>(graph.nodes[node].first_rank + gpu)] =
-          static_cast<std::int32_t>(node);
+    const auto first = static_cast<std::size_t>(graph.nodes[node].first_rank);
+    const auto gpus = static_cast<std::size_t>(system.count(NodeType::kGpu));
+    for (std::size_t gpu = 0; gpu < gpus; ++gpu) {
+      nodes[first + gpu] = static_cast<std::int32_t>(node);
     }
   }
   return nodes;

@@ -175,10 +175,17 @@ void add_host(Run& run, const Stage& stage) {
   run.bottleneck.utilization *= played.as_seconds() / run.time.as_seconds();
 }
 
-/// `before`: what the links had carried when `playback` began.
-Run run_of(Candidate candidate, const Cut& cut, const collectives::Schedule& schedule,
-           const collectives::Shape& shape, const Playback& playback, const engine::Engine& engine,
-           const std::vector<Bytes>& before) {
+/// What was played; `carried`: what the links had carried when it began.
+struct Played {
+  const collectives::Schedule& schedule;
+  const collectives::Shape& shape;
+  const Playback& playback;
+  const std::vector<Bytes>& carried;
+};
+
+Run run_of(Candidate candidate, const Cut& cut, const Played& played,
+           const engine::Engine& engine) {
+  const Playback& playback = played.playback;
   Run run;
   run.algorithm = candidate.algorithm;
   run.protocol = candidate.protocol;
@@ -186,9 +193,9 @@ Run run_of(Candidate candidate, const Cut& cut, const collectives::Schedule& sch
   run.time = playback.period;
   run.latency = playback.time;
   run.messages = playback.messages;
-  run.leaving_host = leaving_host(schedule, shape.host_of);
+  run.leaving_host = leaving_host(played.schedule, played.shape.host_of);
   run.failure = playback.failure;
-  run.bottleneck = bottleneck_of(engine, before, playback.period);
+  run.bottleneck = bottleneck_of(engine, played.carried, playback.period);
   return run;
 }
 
@@ -224,17 +231,16 @@ Run play_on_measured(const Stage& stage, Candidate candidate, const Cut& cut,
   }
   const std::vector<Bytes> carried = carried_of(*engine);
   const Playback playback = play_measured(*engine, schedule, options, fingerprint);
-  return run_of(candidate, cut, schedule, shape, playback, *engine, carried);
+  return run_of(candidate, cut, {schedule, shape, playback, carried}, *engine);
 }
 
 }  // namespace
 
-Stage::Stage(const Variant& variant_, const Plan& plan_, const Context& context_,
-             engine::Kind engine_)
-    : variant(variant_),
-      plan(plan_),
-      context(context_),
-      engine(engine_),
+Stage::Stage(const Variant& of, const Plan& planned, const Context& within, engine::Kind kind)
+    : variant(of),
+      plan(planned),
+      context(within),
+      engine(kind),
       built(topologies::build(variant.cluster, context.catalog)),
       sm(smallest_sm(variant, context.catalog)) {}
 
@@ -300,7 +306,7 @@ Run play_candidate(const Stage& stage, Candidate candidate, const Cut& cut,
     return speed;
   };
   const Playback playback = play(*engine, schedule, options, fingerprint);
-  Run run = run_of(candidate, cut, schedule, shape, playback, *engine, {});
+  Run run = run_of(candidate, cut, {schedule, shape, playback, {}}, *engine);
   add_host(run, stage);
   return run;
 }

@@ -15,7 +15,7 @@ namespace busbw::scenarios {
 
 /// What the candidates of a variant share. Refers to what it is made from.
 struct Stage {
-  Stage(const Variant& variant, const Plan& plan, const Context& context, engine::Kind engine);
+  Stage(const Variant& of, const Plan& planned, const Context& within, engine::Kind kind);
 
   const Variant& variant;
   const Plan& plan;

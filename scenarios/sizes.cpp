@@ -1,6 +1,8 @@
 // The sizes of a variant: which candidates are looked at, and the rates of what comes out.
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "scenarios/candidate_runs.h"
 #include "scenarios/simulate.h"
 #include "sim/core/quantity.h"
@@ -30,13 +32,13 @@ std::vector<std::string> steady_remarks(const std::vector<SizeResult>& results) 
     if (known == lines.end()) {
       lines.emplace_back(from, to_string(result.bytes));
     } else {
-      known->second += ", " + to_string(result.bytes);
+      known->second.append(", ").append(to_string(result.bytes));
     }
   }
   std::vector<std::string> remarks;
   remarks.reserve(lines.size());
   for (const auto& [from, sizes] : lines) {
-    remarks.push_back(sizes + ": steady state, from " + from);
+    remarks.push_back(fmt::format("{}: steady state, from {}", sizes, from));
   }
   return remarks;
 }

@@ -243,6 +243,7 @@ std::vector<std::string> size_reasons(const Report& report) {
     }
   }
   std::vector<std::string> lines;
+  lines.reserve(reasons.size());
   for (const auto& [reason, number] : reasons) {
     lines.push_back(fmt::format("{} ({} size{})", reason, number, number == 1 ? "" : "s"));
   }

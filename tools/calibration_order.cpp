@@ -127,9 +127,10 @@ PlannedCalibration calibration_of(const CalibrateOptions& options, Problems& pro
   if (!options.ranks.empty()) {
     const auto asked =
         static_cast<std::int32_t>(read_number("--ranks", options.ranks, 2, kMostRanks, problems));
-    if (place && place->size != asked)
+    if (place && place->size != asked) {
       problems.add({},
                    fmt::format("--ranks {}: {} started {}", asked, place->launcher, place->size));
+    }
     planned.ranks = asked;
   }
   if (devices > planned.ranks)

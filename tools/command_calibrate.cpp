@@ -33,12 +33,14 @@ PlannedCalibration of_scenario(const CalibrateOptions& options) {
   const auto place = launched_place();
   PlannedCalibration planned =
       calibration_of(sections_of_scenario(measure, file, remarks), place ? place->size : 2);
-  if (planned.order.networks.empty())
+  if (planned.order.networks.empty()) {
     throw InputError("no variant of the scenario uses a network" +
                      (remarks.empty() ? std::string() : ": " + join(remarks, "; ")));
-  if (place && place->size < planned.ranks)
+  }
+  if (place && place->size < planned.ranks) {
     throw InputError(fmt::format("the scenario needs {} ranks, {} started {}", planned.ranks,
                                  place->launcher, place->size));
+  }
   return planned;
 }
 

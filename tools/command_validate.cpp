@@ -215,9 +215,10 @@ class Validator {
         point.measured_min = time(times, "min");
         point.measured = time(times, "median");
         point.measured_max = time(times, "max");
-        if (row.find("wrong")->as_integer() > 0)
+        if (row.find("wrong")->as_integer() > 0) {
           remarks_.push_back(fmt::format("{} of {} bytes: {} elements are wrong", point.variant,
                                          point.bytes.count(), row.find("wrong")->as_integer()));
+        }
       }
     }
     return next;
@@ -246,10 +247,11 @@ void check_outputs(const ValidateOptions& options) {
     problems.add({}, "-o needs the name of a file: standard output is the report's");
   if (!options.output.empty() && !options.parameters.empty())
     problems.add({}, "-o writes what was measured, --parameters measures nothing");
-  if (launched_place())
+  if (launched_place()) {
     problems.add({},
                  "validate starts its ranks itself: run it without mpirun, srun or torchrun, or "
                  "'busbw calibrate' and 'busbw measure' under them");
+  }
   problems.throw_if_any();
 }
 
@@ -275,12 +277,13 @@ int validate(const ValidateOptions& options, Console& console) {
     write_file(options.real.json, json);
   if (!options.csv.empty() && options.csv != "-")
     write_file(options.csv, csv);
-  if (options.real.json == "-")
+  if (options.real.json == "-") {
     console.out << json;
-  else if (options.csv == "-")
+  } else if (options.csv == "-") {
     console.out << csv;
-  else
+  } else {
     console.out << format_validation(result, console.colour_out);
+  }
   return result.met && !validator.wrong() ? kExitDone : kExitFinding;
 }
 

@@ -11,10 +11,11 @@ int Api::query_gids(ContextHandle context, int port, int count,
   for (int index = 0; index < count; ++index) {
     GidEntry entry;
     const int status = query_gid(context, port, index, entry);
-    if (status == 0)
+    if (status == 0) {
       entries[static_cast<std::size_t>(index)] = entry;
-    else if (status != ENODATA)  // that one is empty
+    } else if (status != ENODATA) {  // that one is empty
       return status;
+    }
   }
   return 0;
 }

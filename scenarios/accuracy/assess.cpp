@@ -151,6 +151,7 @@ std::vector<ClassResult> classes_of(const std::vector<RecordResult>& records) {
     }
   }
   std::vector<ClassResult> classes;
+  classes.reserve(errors.size());
   for (const auto& [key, of_class] : errors) {
     classes.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key), members.at(key),
                        figures_of(of_class)});

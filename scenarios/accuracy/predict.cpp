@@ -61,10 +61,10 @@ std::string key_of(const Record& record) {
     parts.push_back(interface.name + "=" + rate(interface.shaped));
   }
   for (const auto& [name, value] : system.conditions) {
-    parts.push_back(name + "=" + value);
+    parts.push_back(fmt::format("{}={}", name, value));
   }
   for (const auto& [name, value] : record.environment) {
-    parts.push_back(name + "=" + value);
+    parts.push_back(fmt::format("{}={}", name, value));
   }
   if (record.slow_link) {
     parts.push_back(fmt::format("slow {} {} {}", record.slow_link->host, record.slow_link->nic,

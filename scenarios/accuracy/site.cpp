@@ -65,6 +65,7 @@ std::vector<std::int32_t> folds_of(const std::vector<std::string>& sites,
     fold[site] = static_cast<std::int32_t>(least - filled.begin());
   }
   std::vector<std::int32_t> result;
+  result.reserve(sites.size());
   for (const std::string& site : sites) {
     result.push_back(fold.at(site));
   }

@@ -159,6 +159,7 @@ Workload read_workload(const YamlNode& node, Problems& problems) {
     workload.collective = *parsed;
   }
   std::vector<std::string> names;
+  names.reserve(std::size(kElementTypes));
   for (const ElementType& type : kElementTypes) {
     names.emplace_back(type.name);
   }
