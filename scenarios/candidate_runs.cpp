@@ -51,7 +51,7 @@ std::optional<Growth> growth_of(Candidate candidate, Collective collective) {
   CHECK(false, "algorithm {}", static_cast<int>(candidate.algorithm));
 }
 
-/// Edges between nodes on the way to the root, in thousandths: three quarters of the longest way,
+/// Edges between nodes on the way to the root, in thousandths: nine tenths of the longest way,
 /// one of the mean. The root waits for the longest, and each node the longer the fuller its
 /// subtrees are; the weights are those by which played jobs of 4 to 8 nodes come out
 /// (steady_state_test).
@@ -73,7 +73,7 @@ std::int64_t tree_height(const Plan& plan) {
       ++ways;
     }
   }
-  return 750 * longest + 250 * edges / std::max<std::int64_t>(1, ways);
+  return 900 * longest + 100 * edges / std::max<std::int64_t>(1, ways);
 }
 
 std::int64_t extent_of(const Plan& plan, Growth growth) {
@@ -154,11 +154,12 @@ Variant with_hosts(const Variant& variant, std::int32_t hosts) {
   return smaller;
 }
 
-/// Nodes of the larger job from which the time of `plan` follows, which has more. Even: NCCL lets
-/// the rings of every other node cross rails.
-std::int32_t larger_of(const Plan& plan) {
+/// Nodes of the larger job from which the time of `plan` follows, which has more. Even but for
+/// trees: NCCL lets the rings of every other node cross rails.
+std::int32_t larger_of(const Plan& plan, Growth growth) {
   const std::int32_t a_node = plan.shape.ranks / plan.hosts;
-  return std::clamp(kMostRanks / a_node, kLeastLarger, plan.hosts - 1) / 2 * 2;
+  const std::int32_t nodes = std::clamp(kMostRanks / a_node, kLeastLarger, plan.hosts - 1);
+  return growth == Growth::kTreeHeight ? nodes : nodes / 2 * 2;
 }
 
 bool has_smaller(const Plan& plan) {
@@ -171,7 +172,7 @@ std::int32_t played_ranks(const Plan& plan) {
   if (plan.shape.ranks <= kMostRanks || !has_smaller(plan)) {
     return plan.shape.ranks;
   }
-  return plan.shape.ranks / plan.hosts * larger_of(plan);
+  return plan.shape.ranks / plan.hosts * larger_of(plan, Growth::kTreeHeight);
 }
 
 /// The same job on fewer hosts.
@@ -258,7 +259,7 @@ std::optional<CandidateRuns::Pair> CandidateRuns::pair_for(Candidate candidate) 
   if (!growth || !has_smaller(stage_.plan)) {
     return std::nullopt;
   }
-  const std::int32_t large = larger_of(stage_.plan);
+  const std::int32_t large = larger_of(stage_.plan, *growth);
   const auto hosts = [&](std::int32_t count) {
     return static_cast<std::int32_t>(stage_.variant.cluster.hosts.size()) / nodes * count;
   };
