@@ -93,9 +93,10 @@ class Reader {
       section.network.host_of = plan.shape.host_of;
     // Devices are those of the network that NCCL chose; another one has other devices.
     for (const std::int32_t host : plan.shape.host_of) {
-      if (!variant.real.devices.empty() && options_.real.network.empty())
+      if (!variant.real.devices.empty() && options_.real.network.empty()) {
         section.network.device_of.push_back(
             variant.real.devices.at(static_cast<std::size_t>(host)));
+      }
     }
     add_points(plan, variant, sizes_.empty() ? variant.workload.sizes : sizes_, section);
     const bool verbs = section.network.kind == real::NetworkKind::kVerbs ||
