@@ -6,33 +6,26 @@
 #include <gtest/gtest.h>
 
 #include "scenarios/plan.h"
-#include "scenarios/simulate.h"
-#include "scenarios/spec/load.h"
+#include "tests/scenarios/library.h"
 
 namespace busbw::scenarios {
 namespace {
-
-const std::string kCatalog = std::string(BUSBW_SOURCE_DIR) + "/topologies/catalog";
 
 /// Time of one call on one host.
 Duration time_of(const std::string& release, const std::string& machine,
                  const std::string& workload) {
   Problems problems;
-  const Library library = load_library(kCatalog, problems);
-  const params::Transports transports = params::load_transports(kCatalog, problems);
   const Scenario scenario = parse_scenario(
       fmt::format(
           "schema: busbw.scenario/1\nname: s\nnccl: {}\ncluster: {{hosts: 1, machine: {}}}\n"
           "workload: {{{}}}\n",
           release, machine, workload),
-      "s.yaml", library, problems);
+      "s.yaml", library(), problems);
   problems.throw_if_any();
   const Variant& variant = scenario.variants.front();
-  const Plan plan = make_plan(variant, decide(variant, library.catalog));
+  const Plan plan = make_plan(variant, decide(variant, library().catalog));
   Fingerprint unused;
-  return simulate_sizes(variant, plan, {library.catalog, transports}, EngineChoice{}, unused)
-      .front()
-      .chosen.time;
+  return simulate_sizes(variant, plan, context(), EngineChoice{}, unused).front().chosen.time;
 }
 
 double off(Duration time, double measured_us) {

@@ -8,9 +8,7 @@
 
 #include "scenarios/equal_hosts.h"
 #include "scenarios/plan.h"
-#include "scenarios/simulate.h"
-#include "scenarios/spec/load.h"
-#include "sim/core/errors.h"
+#include "tests/scenarios/library.h"
 
 namespace busbw::scenarios {
 namespace {
@@ -18,36 +16,20 @@ namespace {
 using collectives::Collective;
 using transport::PortPair;
 
-const std::string kCatalog = std::string(BUSBW_SOURCE_DIR) + "/topologies/catalog";
-
-const Library& library() {
-  static const Library kLibrary = [] {
-    Problems problems;
-    Library read = load_library(kCatalog, problems);
-    problems.throw_if_any();
-    return read;
-  }();
-  return kLibrary;
-}
-
 /// Two hosts of `machine`, NCCL 2.27.
-struct Job2 {
+struct TwoHosts {
   Variant variant;
   Plan plan;
 
-  Job2(const std::string& machine, nccl::Environment environment,
-       Collective collective = Collective::kAllToAll) {
-    variant.name = machine;
+  TwoHosts(const std::string& name, nccl::Environment environment,
+           Collective collective = Collective::kAllToAll) {
+    variant.name = name;
     variant.version = *nccl::parse_version("2.27");
     variant.environment = std::move(environment);
     variant.workload.collective = collective;
     HostsOptions options;
     options.hosts = 2;
-    for (const topologies::Machine& each : library().machines) {
-      if (each.name == machine) {
-        set_equal_hosts(each, options, library().catalog, variant);
-      }
-    }
+    set_equal_hosts(machine(name), options, library().catalog, variant);
     plan = make_plan(variant, decide(variant, library().catalog));
   }
   [[nodiscard]] PortPair ports(int from, int to, int channel = 0) const {
@@ -56,12 +38,12 @@ struct Job2 {
 };
 
 /// The NIC next to a GPU: the one by which it receives.
-std::size_t rail(const Job2& job, int gpu) {
+std::size_t rail(const TwoHosts& job, int gpu) {
   return job.ports(8, gpu).in.nic;
 }
 
 TEST(PairPorts, EachGpuReceivesByItsOwnNic) {
-  const Job2 job("dgx-h100", {});
+  const TwoHosts job("dgx-h100", {});
   for (int gpu = 0; gpu < 8; ++gpu) {
     for (int other = 0; other < gpu; ++other) {
       EXPECT_NE(rail(job, gpu), rail(job, other)) << gpu << " " << other;
@@ -76,7 +58,7 @@ TEST(PairPorts, EachGpuReceivesByItsOwnNic) {
 
 // Rank 0 sends to rank 9, GPU 1 of the other host: by NVLink to rank 1, and on from its NIC.
 TEST(PairPorts, DataLeavesOnTheRailOfThePeer) {
-  const Job2 job("dgx-h100", {});
+  const TwoHosts job("dgx-h100", {});
   const PortPair crossing = job.ports(0, 9);
   EXPECT_EQ(crossing.out.nic, rail(job, 1));
   EXPECT_EQ(crossing.in.nic, rail(job, 1));
@@ -92,7 +74,7 @@ TEST(PairPorts, DataLeavesOnTheRailOfThePeer) {
 TEST(PairPorts, WithoutPxnDataCrossesRails) {
   for (const char* name : {"NCCL_PXN_DISABLE", "NCCL_P2P_PXN_LEVEL"}) {
     const std::string value = std::string(name) == "NCCL_PXN_DISABLE" ? "1" : "0";
-    const Job2 job("dgx-h100", {{name, value}});
+    const TwoHosts job("dgx-h100", {{name, value}});
     const PortPair pair = job.ports(0, 9);
     EXPECT_EQ(pair.out.nic, rail(job, 0)) << name;
     EXPECT_EQ(pair.in.nic, rail(job, 1)) << name;
@@ -101,19 +83,19 @@ TEST(PairPorts, WithoutPxnDataCrossesRails) {
 }
 
 TEST(PairPorts, CrossNicZeroKeepsTheRailEvenSo) {
-  const Job2 job("dgx-h100", {{"NCCL_PXN_DISABLE", "1"}, {"NCCL_CROSS_NIC", "0"}});
+  const TwoHosts job("dgx-h100", {{"NCCL_PXN_DISABLE", "1"}, {"NCCL_CROSS_NIC", "0"}});
   EXPECT_EQ(job.ports(0, 9).out.nic, rail(job, 1));
   EXPECT_FALSE(job.ports(0, 9).out.relay.has_value());
 }
 
 TEST(PairPorts, RingsHaveNone) {
-  EXPECT_EQ(Job2("dgx-h100", {}, Collective::kAllReduce).plan.pair_ports, nullptr);
+  EXPECT_EQ(TwoHosts("dgx-h100", {}, Collective::kAllReduce).plan.pair_ports, nullptr);
 }
 
 // Every NIC carries the same: alltoall on 2 x 8 moves 8 of 16 parts of each rank to the other host,
 // S/2 a host and direction over 8 NICs.
 TEST(PairPorts, LoadTheNicsEvenly) {
-  const Job2 job("dgx-h100", {});
+  const TwoHosts job("dgx-h100", {});
   std::vector<int> messages(16);
   for (int from = 0; from < 8; ++from) {
     for (int to = 8; to < 16; ++to) {

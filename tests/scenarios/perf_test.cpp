@@ -6,39 +6,13 @@
 
 #include <gtest/gtest.h>
 
-#include "scenarios/spec/load.h"
 #include "sim/core/errors.h"
+#include "tests/scenarios/library.h"
 
 namespace busbw::scenarios {
 namespace {
 
 using collectives::Collective;
-
-const std::string kCatalog = std::string(BUSBW_SOURCE_DIR) + "/topologies/catalog";
-
-struct Data {
-  Library library;
-  params::Transports transports;
-};
-
-const Data& data() {
-  static const Data kData = [] {
-    Problems problems;
-    Data read{load_library(kCatalog, problems), params::load_transports(kCatalog, problems)};
-    problems.throw_if_any();
-    return read;
-  }();
-  return kData;
-}
-
-topologies::Machine machine(const std::string& name) {
-  for (const topologies::Machine& each : data().library.machines) {
-    if (each.name == name) {
-      return each;
-    }
-  }
-  throw InputError("no machine " + name);
-}
 
 PerfResult run(const std::string& name, std::int32_t nodes, std::vector<Bytes> sizes,
                std::size_t gpus = 0) {
@@ -55,7 +29,7 @@ PerfResult run(const std::string& name, std::int32_t nodes, std::vector<Bytes> s
   request.hosts.rdma_mtu = 9000;
   request.version = *nccl::parse_version("2.27");
   request.sizes = std::move(sizes);
-  return perf(request, {data().library.catalog, data().transports});
+  return perf(request, context());
 }
 
 void expect_size(Collective collective, std::int64_t asked, std::int32_t ranks, std::int64_t bytes,
@@ -92,7 +66,7 @@ TEST(Perf, NeverAboveNvLink) {
     const PerfResult result = run(name, 1, {Bytes::mib(256)});
     const topologies::Machine host = machine(name);
     const topologies::NvLinkGeneration* generation =
-        data().library.catalog.nvlink_generation(host.nvlink_generation);
+        library().catalog.nvlink_generation(host.nvlink_generation);
     const double links =
         (generation->per_link * host.nvlink_links_per_gpu).as_gigabytes_per_second();
     EXPECT_LE(result.average_busbw_GBps, links) << name;
@@ -135,10 +109,9 @@ TEST(Perf, OtherGpusOfAnNvSwitchAreAsFast) {
   PerfRequest request;
   request.machine = with_gpus(machine("dgx-h100"), {0, 1, 2, 3});
   request.sizes = {Bytes::mib(64)};
-  const Context context{data().library.catalog, data().transports};
-  const PerfResult first = perf(request, context);
+  const PerfResult first = perf(request, context());
   request.machine = with_gpus(machine("dgx-h100"), {7, 2, 5, 0});
-  const PerfResult other = perf(request, context);
+  const PerfResult other = perf(request, context());
   EXPECT_NEAR(first.average_busbw_GBps, other.average_busbw_GBps, 0.01 * first.average_busbw_GBps);
 }
 
@@ -154,7 +127,7 @@ TEST(Perf, AJobThatNcclRefuses) {
   request.hosts.hosts = 2;
   request.environment = {{"NCCL_NET", "nothing"}};
   request.sizes = {Bytes::mib(1)};
-  const PerfResult result = perf(request, {data().library.catalog, data().transports});
+  const PerfResult result = perf(request, context());
   EXPECT_TRUE(result.error.has_value());
   EXPECT_TRUE(result.sizes.empty());
 }
@@ -163,7 +136,7 @@ TEST(EqualHosts, RailsAndPlainNics) {
   Variant variant;
   HostsOptions options;
   options.hosts = 3;
-  set_equal_hosts(machine("dgx-a100"), options, data().library.catalog, variant);
+  set_equal_hosts(machine("dgx-a100"), options, library().catalog, variant);
   ASSERT_EQ(variant.cluster.networks.size(), 2U);
   const topologies::Network& rails = variant.cluster.networks.front();
   EXPECT_EQ(rails.nics.size(), 8U);

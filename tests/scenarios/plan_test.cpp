@@ -6,23 +6,10 @@
 
 #include <gtest/gtest.h>
 
-#include "scenarios/simulate.h"
-#include "scenarios/spec/load.h"
+#include "tests/scenarios/library.h"
 
 namespace busbw::scenarios {
 namespace {
-
-const std::string kCatalog = std::string(BUSBW_SOURCE_DIR) + "/topologies/catalog";
-
-const Library& library() {
-  static const Library loaded = [] {
-    Problems problems;
-    Library read = load_library(kCatalog, problems);
-    problems.throw_if_any();
-    return read;
-  }();
-  return loaded;
-}
 
 Scenario scenario_of(const std::string& text) {
   Problems problems;
@@ -171,12 +158,9 @@ std::string cluster_of(const topologies::Machine& machine) {
 TEST(Plan, EveryMachineOfTheCatalogueRunsWithinItsNics) {
   // Two hosts: each byte crosses between them at least once, so algbw is at most the sum of the
   // NICs' rates.
-  Problems problems;
-  const params::Transports transports = params::load_transports(kCatalog, problems);
-  problems.throw_if_any();
   for (const topologies::Machine& machine : library().machines) {
     const Scenario scenario = scenario_of(cluster_of(machine));
-    const Result result = simulate(scenario, {library().catalog, transports}, {});
+    const Result result = simulate(scenario, context(), {});
     const VariantResult& variant = result.variants.front();
     ASSERT_EQ(variant.outcome, "runs") << machine.name << ": " << variant.error.value_or("");
     double sum = 0;
