@@ -29,9 +29,9 @@ enum class Grouping {
   kSingle,      // each step, or one message, stands alone
   kPrimitives,  // as NCCL's kernels do them: a send passes on the chunk that was received
   /// The last receive of a ring's loop and the first send of its next one too are one. For lanes
-  /// that use the network: the channels of a NIC drift apart and fill each other's gaps (rings of
-  /// two hosts with a GPU each reach 12.25 of 12.5 GB/s and 22.9 of 25), while equal shares of a
-  /// link keep them in step.
+  /// that use the network: the channels of a NIC drift apart and fill each other's gaps (a ring
+  /// of two hosts with a GPU each reaches 22.9 of 25 GB/s, github.com/eth-cscs/cscs-docs), while
+  /// equal shares of a link keep them in step.
   kAcrossLoops
 };
 

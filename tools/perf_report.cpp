@@ -47,7 +47,7 @@ std::string head(const PerfRequest& request, const PerfResult& result) {
                   result.ranks, nccl::to_string(request.version));
   std::vector<std::string> settings;
   for (const auto& [name, value] : request.environment) {
-    settings.push_back(name + "=" + value);
+    settings.push_back(fmt::format("{}={}", name, value));
   }
   if (!settings.empty()) {
     text += "# " + join(settings, " ") + "\n";

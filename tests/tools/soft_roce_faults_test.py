@@ -259,9 +259,8 @@ class Faults(unittest.TestCase):
 
     def test_port_down(self):
         if self.locked_up and 'port-down' not in self.cases:
-            # rdma_rxe of Linux 6.1 may send again and again, for ever, over an interface that is
-            # down; nothing in user space runs any more then.
-            print('skipped: the kernel of the guest hung when the interface of rxe0 went down',
+            # Seen once with Linux 6.1: nothing in user space runs any more then.
+            print('skipped: the kernel of the guest hung before the case port-down was over',
                   flush=True)
             self.skipTest('soft lockup of the guest')
         self.assert_silence('port-down')
