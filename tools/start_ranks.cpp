@@ -71,15 +71,17 @@ std::vector<std::string> merged(const std::vector<std::string>& lines) {
     const auto same = std::find_if(found.begin(), found.end(), [&](const auto& known) {
       return !rest.empty() && known.second == rest;
     });
-    if (same == found.end())
+    if (same == found.end()) {
       found.emplace_back(who, rest);
-    else
+    } else {
       same->first += ", " + who.substr(std::string_view("error: ").size());
+    }
   }
   std::vector<std::string> texts;
   texts.reserve(found.size());
-  for (const auto& [who, rest] : found)
+  for (const auto& [who, rest] : found) {
     texts.push_back(who + rest);
+  }
   return texts;
 }
 

@@ -61,9 +61,10 @@ class Axis {
   [[nodiscard]] std::vector<double> ticks() const {
     constexpr double kMost = 12;
     const double step = std::max(1.0, std::ceil((high_ - low_) / kMost));
+    const int steps = static_cast<int>((high_ - low_) / step);  // both are whole numbers
     std::vector<double> values;
-    for (double power = low_; power <= high_; power += step) {
-      values.push_back(std::pow(base_, power));
+    for (int i = 0; i <= steps; i++) {
+      values.push_back(std::pow(base_, low_ + step * i));
     }
     return values;
   }
