@@ -58,19 +58,38 @@ nccl::Environment environment_of(const Session& session, const NetworkOrder& ord
   return environment;
 }
 
-nccl::NetworkChoice choose(const Session& session, const NetworkOrder& order,
-                           const std::shared_ptr<verbs::Api>& api) {
-  nccl::SelectionInput input;
-  input.version = order.version;
-  input.environment = environment_of(session, order);
+nccl::Inventory read_host(const NetworkOrder& order, const std::shared_ptr<verbs::Api>& api) {
   nccl::Inventory host;
   host.interfaces = verbs::read_interfaces();
   host.exposure.libibverbs = api != nullptr;
   // TCP alone needs no device; opening them could fail for reasons that do not matter then.
-  if (api != nullptr && order.kind != NetworkKind::kSocket)
+  if (api != nullptr && order.kind != NetworkKind::kSocket) {
     host.hcas = verbs::read_hcas(api);
+  }
+  return host;
+}
+
+nccl::NetworkChoice choose(const Session& session, const NetworkOrder& order,
+                           const nccl::Inventory& host) {
+  nccl::SelectionInput input;
+  input.version = order.version;
+  input.environment = environment_of(session, order);
   input.hosts = {host};
   return nccl::choose_network(input, host);
+}
+
+VerbsChoice verbs_of(const Session& session, const NetworkOrder& order,
+                     const std::shared_ptr<verbs::Api>& api, const nccl::Inventory& host) {
+  const verbs::PortSelection selection =
+      verbs::select_ports(api, host, environment_of(session, order), order.version);
+  const verbs::UsablePort& port = verbs::port_of(selection, session.local_rank());
+  VerbsChoice choice;
+  choice.device = verbs::Device::open(api, port.device);
+  choice.options.port = port.port;
+  choice.options.gid_index = port.gid_index;
+  choice.options.method = order.method;
+  choice.options.settings = nccl::connection_settings(order.environment, order.version);
+  return choice;
 }
 
 /// The interface of this rank: the ranks of a host take turns.
@@ -95,7 +114,8 @@ std::unique_ptr<Mover> tcp_of(const Session& session, const nccl::NetworkChoice&
 /// The network that leaves the host; all ranks must agree on its kind.
 std::unique_ptr<Mover> between(Session& session, const NetworkOrder& order,
                                const std::shared_ptr<verbs::Api>& api) {
-  const nccl::NetworkChoice choice = choose(session, order, api);
+  const nccl::Inventory host = read_host(order, api);
+  const nccl::NetworkChoice choice = choose(session, order, host);
   const std::string own = choice.network.value_or("none");
   const std::vector<std::string> all = session.exchange(own);
   if (!choice.network)
@@ -109,7 +129,7 @@ std::unique_ptr<Mover> between(Session& session, const NetworkOrder& order,
   }
   if (own != "IB")
     return tcp_of(session, choice);
-  VerbsChoice verbs = choose_verbs(session, order, api);
+  VerbsChoice verbs = verbs_of(session, order, api, host);
   return make_verbs_mover(std::move(verbs.device), verbs.options);
 }
 
@@ -142,16 +162,7 @@ VerbsChoice choose_verbs(const Session& session, const NetworkOrder& order,
     throw SystemError(
         {"open of verbs", "this build has no libibverbs (Debian: libibverbs-dev)", "", ""});
   }
-  const verbs::PortSelection selection =
-      verbs::select_ports(api, environment_of(session, order), order.version);
-  const verbs::UsablePort& port = verbs::port_of(selection, session.local_rank());
-  VerbsChoice choice;
-  choice.device = verbs::Device::open(api, port.device);
-  choice.options.port = port.port;
-  choice.options.gid_index = port.gid_index;
-  choice.options.method = order.method;
-  choice.options.settings = nccl::connection_settings(order.environment, order.version);
-  return choice;
+  return verbs_of(session, order, api, read_host(order, api));
 }
 
 std::unique_ptr<Mover> make_mover(Session& session, const NetworkOrder& order,
@@ -182,10 +193,11 @@ std::string device_name(const Session& session, const NetworkOrder& order,
     return "memory";
   if (order.kind == NetworkKind::kVerbs)
     return choose_verbs(session, order, api).device->name();
-  const nccl::NetworkChoice choice = choose(session, order, api);
+  const nccl::Inventory host = read_host(order, api);
+  const nccl::NetworkChoice choice = choose(session, order, host);
   if (!choice.network)
     fail_choice(choice);
-  return *choice.network == "IB" ? choose_verbs(session, order, api).device->name()
+  return *choice.network == "IB" ? verbs_of(session, order, api, host).device->name()
                                  : turn_of(session, choice).name;
 }
 

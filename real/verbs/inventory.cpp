@@ -187,14 +187,11 @@ std::vector<nccl::GidTableEntry> read_gid_table(const Device& device, int port) 
   return table;
 }
 
-PortSelection select_ports(const std::shared_ptr<Api>& api, const nccl::Environment& environment,
-                           nccl::Version version, const std::string& sysfs) {
+PortSelection select_ports(const std::shared_ptr<Api>& api, const nccl::Inventory& host,
+                           const nccl::Environment& environment, nccl::Version version) {
   nccl::SelectionInput input;
   input.version = version;
   input.environment = environment;
-  nccl::Inventory host;
-  host.interfaces = read_interfaces(sysfs);
-  host.hcas = read_hcas(api, sysfs);
   input.hosts = {host};
   // Ports are used one by one: a rank drives one device.
   input.environment["NCCL_IB_MERGE_NICS"] = "0";
@@ -214,6 +211,14 @@ PortSelection select_ports(const std::shared_ptr<Api>& api, const nccl::Environm
         {device.name, device.port, gid.index, device.speed_mbit, std::move(gid.reasons)});
   }
   return selection;
+}
+
+PortSelection select_ports(const std::shared_ptr<Api>& api, const nccl::Environment& environment,
+                           nccl::Version version, const std::string& sysfs) {
+  nccl::Inventory host;
+  host.interfaces = read_interfaces(sysfs);
+  host.hcas = read_hcas(api, sysfs);
+  return select_ports(api, host, environment, version);
 }
 
 const UsablePort& port_of(const PortSelection& selection, int local_rank) {

@@ -41,7 +41,11 @@ struct PortSelection {
   std::vector<nccl::Reason> reasons;
 };
 
-/// NCCL_IB_DISABLE, NCCL_IB_HCA, port states, order and GID index, decided by the NCCL model.
+/// NCCL_IB_DISABLE, NCCL_IB_HCA, port states, order and GID index, decided by the NCCL model from
+/// the interfaces and HCAs of `host`. Opens the devices that come into question for their GIDs.
+PortSelection select_ports(const std::shared_ptr<Api>& api, const nccl::Inventory& host,
+                           const nccl::Environment& environment, nccl::Version version);
+/// The same from what this machine offers now.
 PortSelection select_ports(const std::shared_ptr<Api>& api, const nccl::Environment& environment,
                            nccl::Version version, const std::string& sysfs = "/sys");
 
