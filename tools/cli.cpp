@@ -11,6 +11,7 @@
 #include "sim/core/text.h"
 #include "tools/command_accuracy.h"
 #include "tools/command_calibrate.h"
+#include "tools/command_diagnose.h"
 #include "tools/command_list.h"
 #include "tools/command_measure.h"
 #include "tools/command_micro.h"
@@ -297,6 +298,16 @@ void add_perf(CLI::App& app, Action& action) {
   set_action(*command, options, action, perf);
 }
 
+void add_diagnose(CLI::App& app, Action& action) {
+  auto options = std::make_shared<DiagnoseOptions>();
+  CLI::App* command = app.add_subcommand(
+      "diagnose", "From logs, tool output and environments to the cause and the fix");
+  command->add_option("PATH", options->paths, "Files, or folders with them (one a host, or all)");
+  command->add_option("--json", options->json, "Write JSON to this file; - for standard output");
+  command->add_flag("--kinds", options->kinds, "List the kinds of causes");
+  set_action(*command, options, action, diagnose);
+}
+
 void add_validate(CLI::App& app, Action& action) {
   auto options = std::make_shared<ValidateOptions>();
   CLI::App* command = app.add_subcommand(
@@ -399,6 +410,7 @@ int run_command_line(const std::vector<std::string>& arguments, Console& console
   Action action;
   add_accuracy(app, action);
   add_calibrate(app, action);
+  add_diagnose(app, action);
   add_list(app, action);
   add_measure(app, action);
   add_micros(app, action);

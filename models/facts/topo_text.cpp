@@ -189,6 +189,24 @@ TopoMatrix parse_topo(std::string_view text, const std::string& file, Problems& 
   return reader.finish();
 }
 
+std::optional<TopoCell> parse_topo_cell(std::string_view word) {
+  return parse_cell(word);
+}
+
+std::optional<std::vector<std::string>> parse_topo_heading(std::string_view line) {
+  const std::string text = plain(line);
+  std::optional<std::vector<std::string>> devices = parse_heading(split_blanks(text));
+  if (!devices || text.find("Affinity") != std::string::npos) {
+    return devices;
+  }
+  for (const std::string& device : *devices) {
+    if (!is_gpu(device) && !starts_with(device, "NIC") && !starts_with(device, "mlx")) {
+      return std::nullopt;  // some other line that begins with a GPU
+    }
+  }
+  return devices->size() < 2 ? std::nullopt : devices;
+}
+
 std::string to_string(const TopoCell& cell) {
   switch (cell.link) {
     case TopoLink::kSelf:

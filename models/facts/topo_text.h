@@ -1,5 +1,6 @@
 // Reads the matrix of `nvidia-smi topo -m`: how GPUs and NICs of a host reach each other.
 #pragma once
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,11 @@ struct TopoMatrix {
 /// text without a matrix gives no devices; a matrix with a row of wrong length or an unknown word
 /// is a problem at its place.
 TopoMatrix parse_topo(std::string_view text, const std::string& file, Problems& problems);
+
+/// One word of the matrix: "X", "NV12", "PIX" ...; nothing for other words.
+std::optional<TopoCell> parse_topo_cell(std::string_view word);
+/// The devices of a heading line, up to the columns on CPUs; nothing when it is no heading.
+std::optional<std::vector<std::string>> parse_topo_heading(std::string_view line);
 
 std::string to_string(const TopoCell& cell);  // "X", "NV12", "PIX" ...
 

@@ -38,6 +38,7 @@ void require(bool holds, const std::string& property, const std::string& input);
 std::vector<Fuzzer> accuracy_fuzzers();
 std::vector<Fuzzer> collectives_fuzzers();
 std::vector<Fuzzer> core_fuzzers();
+std::vector<Fuzzer> facts_fuzzers();
 std::vector<Fuzzer> json_fuzzers();
 std::vector<Fuzzer> nccl_graph_fuzzers();
 std::vector<Fuzzer> nccl_fuzzers();

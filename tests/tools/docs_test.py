@@ -4,8 +4,9 @@ import re
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-ROWS = ['A1', 'A2', 'A3', 'A4', 'A5', 'A6', 'A7', 'A8', 'A9', 'A10', 'A11', 'B3', 'B4', 'B6', 'B7',
-        'B9', 'B11', 'B12', 'B13', 'B14', 'B16', 'B17', 'B19', 'B24', 'B25']
+ROWS = ['A1', 'A2', 'A3', 'A4', 'A5', 'A6', 'A7', 'A8', 'A9', 'A10', 'A11', 'A12', 'B2', 'B3', 'B4',
+        'B6', 'B7', 'B9', 'B11', 'B12', 'B13', 'B14', 'B15', 'B16', 'B17', 'B18', 'B19', 'B20',
+        'B21', 'B24', 'B25', 'B31', 'B33']
 CASE = re.compile(r'`([A-Z]\w+)\.([A-Z]\w+)`')
 
 

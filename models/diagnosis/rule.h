@@ -1,0 +1,49 @@
+// The rules: what each kind of cause looks like in the facts, and what to do about it. They are
+// data; what has to be computed from several facts is a fact of its own (derive.h, names in "is.").
+#pragma once
+#include <string>
+#include <vector>
+
+namespace busbw::diagnosis {
+
+/// From the program down to the cable.
+enum class Layer { kFramework, kCollective, kProtocol, kPhysical };
+const char* to_string(Layer layer);
+
+/// One observation and what it counts. Against a cause: below 0.
+struct Signal {
+  int points = 0;
+  std::string when;  // condition.h
+  std::string says;  // what it means, for people
+};
+
+// What points come to. Ours: one observation that names the cause alone counts kHigh.
+constexpr int kLow = 1;
+constexpr int kMedium = 3;
+constexpr int kHigh = 6;
+
+struct Rule {
+  std::string kind;
+  Layer layer = Layer::kProtocol;
+  std::string cause;  // {field} is filled in from the evidence
+  std::vector<std::string> fix;
+  std::string decides;   // the one fact that tells this cause from the others
+  std::string versions;  // of NCCL, empty: all
+  std::string source;
+  std::vector<Signal> signals;
+  bool symptom = false;  // never the cause itself: listed behind all others
+};
+
+/// All rules; of causes that are equally likely the one that stands first is named first.
+const std::vector<Rule>& rules();
+
+// Parts of it, by topic.
+std::vector<Rule> interface_rules();
+std::vector<Rule> network_rules();
+std::vector<Rule> rdma_rules();
+std::vector<Rule> fabric_rules();
+std::vector<Rule> host_rules();
+std::vector<Rule> gpu_rules();
+std::vector<Rule> job_rules();
+
+}  // namespace busbw::diagnosis
