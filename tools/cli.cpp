@@ -18,6 +18,7 @@
 #include "tools/command_nccl.h"
 #include "tools/command_nccl_log.h"
 #include "tools/command_perf.h"
+#include "tools/command_preflight.h"
 #include "tools/command_run.h"
 #include "tools/command_select.h"
 #include "tools/command_validate.h"
@@ -308,6 +309,16 @@ void add_diagnose(CLI::App& app, Action& action) {
   set_action(*command, options, action, diagnose);
 }
 
+void add_preflight(CLI::App& app, Action& action) {
+  auto options = std::make_shared<PreflightOptions>();
+  CLI::App* command = app.add_subcommand(
+      "preflight", "Before a job starts: what NCCL will choose on these nodes, and what is wrong");
+  command->add_option("PATH", options->paths, "A scenario, or folders with tool output and env");
+  command->add_option("--nccl-version", options->version, "Release (default 2.30.7)");
+  command->add_option("--json", options->json, "Write JSON to this file; - for standard output");
+  set_action(*command, options, action, preflight);
+}
+
 void add_validate(CLI::App& app, Action& action) {
   auto options = std::make_shared<ValidateOptions>();
   CLI::App* command = app.add_subcommand(
@@ -416,6 +427,7 @@ int run_command_line(const std::vector<std::string>& arguments, Console& console
   add_micros(app, action);
   add_nccl(app, action);
   add_perf(app, action);
+  add_preflight(app, action);
   add_run(app, action);
   add_select(app, action);
   add_validate(app, action);

@@ -174,12 +174,26 @@ Value fact_value(const facts::Fact& fact) {
 
 }  // namespace
 
-std::string diagnosis_text(const std::vector<Finding>& findings, const FactFiles& files,
-                           bool colour) {
-  std::string text = verdict(findings, files, colour);
+std::string findings_text(const std::vector<Finding>& findings, bool colour) {
+  std::string text;
   for (std::size_t i = 0; i < findings.size(); i++) {
     text += finding_text(findings[i], i + 1, colour);
   }
+  return text;
+}
+
+Value findings_value(const std::vector<Finding>& findings) {
+  Value list = Value::array();
+  for (const Finding& finding : findings) {
+    list.push(finding_value(finding));
+  }
+  return list;
+}
+
+std::string diagnosis_text(const std::vector<Finding>& findings, const FactFiles& files,
+                           bool colour) {
+  std::string text = verdict(findings, files, colour);
+  text += findings_text(findings, colour);
   text += '\n' + bold("checked", colour) + '\n';
   for (const std::string& topic : diagnosis::checked(files.store)) {
     text += "  " + topic + '\n';
@@ -199,10 +213,6 @@ std::string diagnosis_text(const std::vector<Finding>& findings, const FactFiles
 }
 
 Value diagnosis_value(const std::vector<Finding>& findings, const FactFiles& files) {
-  Value list = Value::array();
-  for (const Finding& finding : findings) {
-    list.push(finding_value(finding));
-  }
   Value known = Value::array();
   for (const facts::Fact& fact : files.store.all()) {
     known.push(fact_value(fact));
@@ -229,7 +239,7 @@ Value diagnosis_value(const std::vector<Finding>& findings, const FactFiles& fil
   }
   Value report = Value::object();
   report.set("schema", "busbw.diagnosis/1")
-      .set("findings", std::move(list))
+      .set("findings", findings_value(findings))
       .set("facts", std::move(known))
       .set("checked", strings(diagnosis::checked(files.store)))
       .set("read", std::move(read))

@@ -14,6 +14,10 @@ namespace busbw::tools {
 std::string diagnosis_text(const std::vector<diagnosis::Finding>& findings, const FactFiles& files,
                            bool colour);
 
+/// The findings alone, numbered; "" without one.
+std::string findings_text(const std::vector<diagnosis::Finding>& findings, bool colour);
+Value findings_value(const std::vector<diagnosis::Finding>& findings);
+
 /// Schema "busbw.diagnosis/1" (docs/diagnose.md).
 Value diagnosis_value(const std::vector<diagnosis::Finding>& findings, const FactFiles& files);
 

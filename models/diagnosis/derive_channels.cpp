@@ -4,7 +4,8 @@
 // is.gdr_mixed {net}              some from GPU memory, this one not
 // is.channel_nics_differ {channel, receive, send}    one rank enters and leaves by different NICs
 // is.nic_index_differs {channel, on, net}            hosts use another NIC for the same channel
-// is.hcas_differ {on, count}, is.hca_open_failed {hca, on}
+// is.hcas_differ {on, count}, is.hca_names_differ {on}, is.links_mixed {hca}
+// is.hca_open_failed {hca, on}
 // is.p2p_pcie {}                  peer access between GPUs, no NVLink known
 // is.nvlink {}, is.shm_channels {}
 // is.old_log {}                   lines of NCCL before 2.8
@@ -111,6 +112,27 @@ void compare_hcas(FactStore& store) {
     if (most != fewest) {
       conclude(store, seen.at(host), "is.hcas_differ",
                {{"on", host}, {"count", std::to_string(hcas.size())}});
+    }
+  }
+  for (const auto& [host, hcas] : of_host) {
+    if (most == fewest && hcas != of_host.begin()->second) {
+      conclude(store, seen.at(of_host.begin()->first), "is.hca_names_differ",
+               {{"on", of_host.begin()->first}});
+      conclude(store, seen.at(host), "is.hca_names_differ", {{"on", host}});
+    }
+  }
+  std::map<std::string, Fact> links;
+  for (const Fact& fact : all_of(store, "nccl.hca")) {
+    if (!fact.get("link").empty()) {
+      links.emplace(fact.host + '/' + std::string(fact.get("link")), fact);
+    }
+  }
+  for (const auto& [key, fact] : links) {
+    const auto of_this = std::count_if(links.begin(), links.end(), [&](const auto& entry) {
+      return entry.second.host == fact.host;
+    });
+    if (of_this > 1) {
+      conclude(store, fact, "is.links_mixed", {{"hca", std::string(fact.get("hca"))}});
     }
   }
   for (const Fact& fact : all_of(store, "nccl.ib_open_failed")) {

@@ -5,7 +5,7 @@
 // is.peermem_absent {}, is.peermem_loaded {name}, is.rdma_modules_absent {}
 // is.pcie_narrow {device, width, max}
 // is.memlock_small {kib}
-// is.few_numa {sockets, numa}, is.far_nics {}, is.vm_bus {gpu}
+// is.few_numa {sockets, numa}, is.far_nics {}, is.all_nics_far {}, is.vm_bus {gpu}
 // is.gdr_distance {gpu, hca, distance}
 // is.fabric_not_ready {state}
 // is.nvlink_inactive {gpu, link}
@@ -149,9 +149,18 @@ void places(FactStore& store) {
       conclude(store, fact, "is.far_nics", {{"gpu", std::string(fact.get("a"))}});
     }
   }
-  for (const Fact& fact : all_of(store, "nccl.gdr")) {
-    if (lower(fact.get("state")) != "disabled") {
-      continue;
+  if (near.empty() && !pairs.empty()) {
+    for (const Fact& fact : all_of(store, "is.far_nics")) {
+      conclude(store, fact, "is.all_nics_far", {});
+    }
+  }
+  const std::vector<Fact> distances = all_of(store, "nccl.gdr");
+  for (const Fact& fact : distances) {
+    const bool some = std::any_of(distances.begin(), distances.end(), [](const Fact& other) {
+      return lower(other.get("state")) == "enabled";
+    });
+    if (lower(fact.get("state")) != "disabled" || some) {
+      continue;  // each GPU has nearer and farther NICs
     }
     const std::string gpu(fact.get("gpu"));
     conclude(store, fact, "is.gdr_distance",

@@ -9,6 +9,7 @@
 // is.ifname_ignored {value, interface}     the log uses what the filter does not admit
 // is.ifname_matches_none {value}, is.ifname_matches_unusable {value, interface}
 // is.same_subnet {a, b, subnet}, is.peer_is_self {peer}
+// is.used_interface_down {interface}, is.not_default_route {interface, default}
 // is.mtu_small {interface, mtu}, is.ip_mtu_differs {interface, mtu, on}
 #include <algorithm>
 #include <map>
@@ -30,11 +31,11 @@ constexpr std::size_t kMostItems = 16;  // of NCCL_SOCKET_IFNAME
 /// By the names that container runtimes, overlays and tunnels give.
 bool is_virtual(std::string_view name) {
   static constexpr std::string_view kStarts[] = {
-      "veth",      "br-",    "docker",         "cni",     "flannel", "cali",  "tun",
-      "tap",       "ip6tnl", "ip6gre",         "sit",     "gre",     "virbr", "vxlan",
-      "tailscale", "wg",     "kube",           "lxc",     "lxd",     "weave", "cilium",
-      "zt",        "dummy",  "podman",         "nerdctl", "ovs",     "vmnet", "utun",
-      "erspan",    "teql",   "bonding_masters"};
+      "veth",    "br-",    "docker", "cni",   "flannel", "cali",  "tun",       "tap",
+      "ip6tnl",  "ip6gre", "sit",    "gre",   "virbr",   "vxlan", "tailscale", "wg",
+      "kube",    "lxc",    "lxd",    "weave", "cilium",  "zt",    "dummy",     "podman",
+      "nerdctl", "ovs",    "vmnet",  "utun",  "erspan",  "teql",  "vbox",      "nodelocal",
+      "cbr",     "geneve", "antrea", "ovn",   "azv",     "eni",   "macv",      "ipvl"};
   return std::any_of(std::begin(kStarts), std::end(kStarts),
                      [&](std::string_view start) { return name.substr(0, start.size()) == start; });
 }
@@ -63,7 +64,7 @@ void what_is_used(FactStore& store) {
           virtual_device.emplace(fact.host + '/' + std::string(fact.get("index")), interface);
         }
       }
-      if (lower(plain).rfind("fe80", 0) == 0) {
+      if (lower(plain).rfind("fe80", 0) == 0 || plain.rfind("169.254.", 0) == 0) {
         conclude(store, fact, "is.link_local", fields);
       }
     }
@@ -83,6 +84,27 @@ void what_is_used(FactStore& store) {
     if (fact.get("gdr") == "never" && device != virtual_device.end()) {
       conclude(store, fact, "is.virtual_channel",
                {{"interface", device->second}, {"net", std::string(fact.get("net"))}});
+    }
+  }
+}
+
+/// What is used although the kernel says that it is down, or that other traffic goes elsewhere.
+void against_the_host(FactStore& store) {
+  for (const char* used : {"nccl.socket_device", "nccl.bootstrap", "nccl.oob"}) {
+    for (const Fact& fact : all_of(store, used)) {
+      const std::string interface(fact.get("interface"));
+      for (const Fact& known : all_of(store, "ip.interface")) {
+        const bool down = known.get("state") == "down" || known.get("running") == "no";
+        if (known.get("name") == interface && down) {
+          conclude(store, known, "is.used_interface_down", {{"interface", interface}});
+        }
+      }
+      for (const Fact& route : all_of(store, "ip.route")) {
+        if (route.get("to") == "default" && route.get("device") != interface) {
+          conclude(store, route, "is.not_default_route",
+                   {{"interface", interface}, {"default", std::string(route.get("device"))}});
+        }
+      }
     }
   }
 }
@@ -249,6 +271,7 @@ void mtus(FactStore& store) {
 
 void derive_interfaces(FactStore& store) {
   what_is_used(store);
+  against_the_host(store);
   families(store);
   filter(store);
   subnets(store);

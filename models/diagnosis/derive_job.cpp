@@ -60,6 +60,25 @@ void slow_hosts(FactStore& store) {
   }
 }
 
+/// In a table with one host a row: far below the middle of all.
+void slow_rows(FactStore& store) {
+  const std::vector<Fact> rows = all_of(store, "node.row");
+  std::vector<double> values;
+  for (const Fact& fact : rows) {
+    values.push_back(value_of(fact, "value"));
+  }
+  std::sort(values.begin(), values.end());
+  for (const Fact& fact : rows) {
+    const double middle = values[values.size() / 2];
+    if (value_of(fact, "value") < 0.8 * middle) {
+      conclude(store, fact, "is.slow_host",
+               {{"slow", std::string(fact.get("a"))},
+                {"value", std::string(fact.get("value"))},
+                {"others", fmt::format("{:.2f}", middle)}});
+    }
+  }
+}
+
 void works(FactStore& store) {
   const std::vector<Fact> works = all_of(store, "pytorch.watchdog");
   for (const Fact& fact : works) {
@@ -159,6 +178,7 @@ void measured(FactStore& store) {
 
 void derive_job(FactStore& store) {
   slow_hosts(store);
+  slow_rows(store);
   works(store);
   settings(store);
   measured(store);

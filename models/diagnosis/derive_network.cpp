@@ -8,7 +8,7 @@
 // is.networks_differ {network, on}, is.socket_on_some_hosts {network, on}
 // is.plugin_on_some_hosts {on}
 // is.versions_differ {version}, is.wordings_differ {version, on}
-// is.localhost {}
+// is.localhost {name}, is.shared_name {name}
 #include <algorithm>
 #include <map>
 #include <set>
@@ -193,12 +193,22 @@ void compare_versions(FactStore& store) {
   }
 }
 
+/// One name for several nodes: "localhost", or one interface with two addresses.
 void same_names(FactStore& store) {
   for (const Fact& fact : all_of(store, "nccl.log")) {
     const std::string name = fact.host.substr(0, fact.host.find('.'));
     if (name == "localhost" &&
         (store.has("is.several_hosts") || store.has("nccl.connect_failed"))) {
       conclude(store, fact, "is.localhost", {{"name", fact.host}});
+    }
+  }
+  std::map<std::string, Fact> first;
+  for (const Fact& fact : all_of(store, "nccl.bootstrap")) {
+    const auto [known, added] =
+        first.emplace(fact.host + '/' + std::string(fact.get("interface")), fact);
+    if (!added && !fact.host.empty() && known->second.get("address") != fact.get("address")) {
+      conclude(store, known->second, "is.shared_name", {{"name", fact.host}});
+      conclude(store, fact, "is.shared_name", {{"name", fact.host}});
     }
   }
 }

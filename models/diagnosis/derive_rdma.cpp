@@ -7,6 +7,7 @@
 // is.gid_index_unfit {index, better}     the chosen GID is v1, link-local or absent
 // is.gid_missing {hca}                   used by NCCL, without a GID in this namespace
 // is.pkey_limited {hca, index}           index 0 is no full member, another entry is
+// is.traffic_class_differs {value}       the driver forces another class than NCCL asks for
 // is.pfc_mismatch {priority, why}        the class that is used has no flow control
 // is.bond_hca {hca}, is.partial_hcas {files, hcas}, is.one_device_file {}
 // is.hca_filter_matches_none {value}, is.hca_prefix_trap {item, also}, is.one_hca_of_filter {value}
@@ -48,6 +49,12 @@ void states(FactStore& store) {
           conclude(store, fact, "is.port_waits_for_sm", {{"hca", hca}});
         }
       }
+    }
+  }
+  for (const Fact& fact : all_of(store, "rdma.netdev")) {
+    if (fact.get("state") == "down" && !store.has("rdma.port")) {
+      conclude(store, fact, "is.port_down",
+               {{"hca", std::string(fact.get("hca"))}, {"physical", ""}});
     }
   }
   for (const Fact& fact : down) {
@@ -216,6 +223,14 @@ void flow_control(FactStore& store) {
     const std::string priority = priority_of(store, dscp);
     const auto number = static_cast<std::size_t>(parse_integer(priority).value_or(0));
     const bool lossless = number < enabled.size() && enabled[number] == "1";
+    const std::string forced =
+        store.has("qos.traffic_class")
+            ? std::string(store.named("qos.traffic_class").front()->get("value"))
+            : tc;
+    if (forced != tc) {
+      conclude(store, *store.named("qos.traffic_class").front(), "is.traffic_class_differs",
+               {{"value", forced}});
+    }
     if (!lossless) {
       conclude(store, fact, "is.pfc_mismatch",
                {{"priority", priority}, {"why", any ? "lossy" : "off"}});

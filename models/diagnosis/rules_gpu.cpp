@@ -20,6 +20,7 @@ const Rule kRules[] = {
      {{7, "nccl.cuda_not_ready", "CUDA waits for the fabric"},
       {6, "nccl.nvls_failed", "multicast of NVSwitch cannot be set up"},
       {5, "is.fabric_not_ready", "the fabric is not ready"},
+      {6, "smi.manager_down", "the fabric manager is not running"},
       {3, "nccl.p2p_nvlink", "GPUs with NVLink may not reach each other"},
       {-3, "is.acs_on", "ACS may be the reason"}}},
     {"nvlink_down",
@@ -91,6 +92,7 @@ const Rule kRules[] = {
      {{5, "nccl.no_path", "the search found no path and took the simple order"},
       {2, "nccl.no_net_node", "a NIC of the graph does not exist"},
       {2, "var name=NCCL_NVLS_ENABLE value=0", "reduction in NVSwitch is switched off"},
+      {2, "var name=NCCL_ALGO", "the algorithm is forced"},
       {1, "nccl.ring_loop", "rings do not close"}}},
 };
 

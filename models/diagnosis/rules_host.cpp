@@ -87,8 +87,8 @@ const Rule kRules[] = {
      {{2, "is.few_numa & is.shm_channels",
        "data between GPUs goes through host memory of one NUMA node a socket"},
       {1, "is.far_nics", "a GPU whose NICs are all behind the other socket"},
-      {2, "is.far_nics & is.rdma_data", "while NCCL uses them"},
-      {1, "is.gdr_distance", "GPU and NIC are far apart"}}},
+      {2, "is.all_nics_far & is.rdma_data", "every GPU is far from every NIC that NCCL uses"},
+      {2, "is.gdr_distance & !is.vm_bus", "GPU and NIC are far apart"}}},
 };
 
 }  // namespace

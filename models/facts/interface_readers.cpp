@@ -5,7 +5,7 @@
 //   ip.interface {name, index, mtu, state, up, running, type, peer}
 //   ip.address {name, address, scope}   address with its prefix length
 //   ip.route {to, via, device}
-//   eth.speed {name, mbps}
+//   eth.speed {name, mbps}, bond.mode {mode}
 #include <optional>
 
 #include "models/facts/ip_text.h"
@@ -212,6 +212,25 @@ class EthtoolReader : public LineReader {
   std::string name_;
 };
 
+/// /proc/net/bonding: "Bonding Mode: IEEE 802.3ad Dynamic link aggregation".
+class BondingReader : public LineReader {
+ public:
+  [[nodiscard]] std::string kind() const override { return "/proc/net/bonding"; }
+
+  bool read(const SourceLine& line, FactStore& facts) override {
+    std::string_view key;
+    std::string_view value;
+    if (!key_and_value(line.bare, key, value)) {
+      return false;
+    }
+    if (key == "Bonding Mode") {
+      put(facts, line, "bond.mode", {{"mode", std::string(value)}});
+      return true;
+    }
+    return key == "Transmit Hash Policy" || key == "Slave Interface" || key == "MII Status";
+  }
+};
+
 }  // namespace
 
 void add_interface_readers(LineReaders& readers) {
@@ -219,6 +238,7 @@ void add_interface_readers(LineReaders& readers) {
   readers.push_back(std::make_unique<TypedListReader>());
   readers.push_back(std::make_unique<RouteReader>());
   readers.push_back(std::make_unique<EthtoolReader>());
+  readers.push_back(std::make_unique<BondingReader>());
 }
 
 }  // namespace busbw::facts

@@ -122,6 +122,7 @@ const Shape kShapes[] = {
     {"nccl.version_check", "...Mismatched NCCL version detected{rest}"},
     {"nccl.ranks_disagree", "...mismatch in info from procs{rest}"},
     {"nccl.ranks_disagree", "...has already checked in{rest}"},
+    {"nccl.net_counts", "Detected mixed local Net device counts{rest}"},
     {"nccl.net_counts", "...Detected mixed local Net device counts{rest}"},
     {"nccl.ring_loop", "Error : ring {ring} does not loop back to start{rest}"},
     // Memory of the host.
@@ -143,6 +144,8 @@ const Shape kShapes[] = {
     {"nccl.no_transport", "...No transport found for rank {rest}"},
     {"nccl.nvls_available", "NVLS multicast support is available{rest}"},
     // Topology, graphs, tuning.
+    {"nccl.topology_error", "Could not open XML {rest}"},
+    {"nccl.topology_error", "...XML Parse {rest}"},
     {"nccl.system", "=== System : maxBw {max} totalBw {total} ==="},
     {"nccl.pattern",
      "Pattern {pattern}, crossNic {cross}, nChannels {channels}, {bw} {intra}/{inter}, type "

@@ -7,7 +7,7 @@
 //   perftest.row {bytes, gbps}                  Gb/s, average
 //   perftest.setting {name, value}              mtu, link, gid, device
 //   iperf.rate {gbps}
-//   pair.row {a, b, value}                      rows of a table with two hosts and a figure
+//   pair.row {a, b, value}, node.row {a, value}  rows of a table with hosts and a figure
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -220,29 +220,33 @@ class IperfReader : public LineReader {
   }
 };
 
-/// Rows "node-p,node-q 49.36": two names and a figure, and nothing else. One such line says
-/// nothing; a table of them compares hosts.
+/// Rows "node-p,node-q 49.36": two names, or one, and a figure, and nothing else. One such line
+/// says nothing; a table of them compares hosts.
 class PairTableReader : public LineReader {
  public:
-  [[nodiscard]] std::string kind() const override { return "table of host pairs"; }
+  [[nodiscard]] std::string kind() const override { return "table of hosts"; }
 
   bool read(const SourceLine& line, FactStore& /*facts*/) override {
     std::string text(line.bare);
+    const bool unit =
+        text.find("GB/s") != std::string::npos || text.find("GBps") != std::string::npos;
     for (const char* mark : {"<->", "->", "<>", " - ", ",", ":", "|", "=", "GB/s", "GBps"}) {
       for (std::size_t at = text.find(mark); at != std::string::npos; at = text.find(mark)) {
         text.replace(at, std::string_view(mark).size(), " ");
       }
     }
     const std::vector<std::string_view> words = split_blanks(text);
-    if (words.size() != 3 || !is_name(words[0]) || !is_name(words[1]) || words[0] == words[1]) {
+    const bool pair = words.size() == 3 && is_name(words[1]) && words[0] != words[1];
+    if ((!pair && (words.size() != 2 || !unit)) || !is_name(words[0]) ||
+        rows_.size() >= kMostOfOneName) {
       return false;
     }
-    const std::optional<double> value = parse_number(words[2]);
-    if (!value || *value <= 0 || words[2].find('.') == kNone || rows_.size() >= kMostOfOneName) {
+    const std::optional<double> value = parse_number(words.back());
+    if (!value || *value <= 0 || words.back().find('.') == kNone) {
       return false;
     }
     rows_.push_back({line.number, std::string(line.text), std::string(words[0]),
-                     std::string(words[1]), std::string(words[2])});
+                     pair ? std::string(words[1]) : "", std::string(words.back())});
     file_ = line.file;
     host_ = line.host;
     return true;
@@ -255,7 +259,11 @@ class PairTableReader : public LineReader {
         break;
       }
       const SourceLine line{file_, row.number, row.text, row.text, host_};
-      put(facts, line, "pair.row", {{"a", row.a}, {"b", row.b}, {"value", row.value}});
+      if (row.b.empty()) {
+        put(facts, line, "node.row", {{"a", row.a}, {"value", row.value}});
+      } else {
+        put(facts, line, "pair.row", {{"a", row.a}, {"b", row.b}, {"value", row.value}});
+      }
     }
     rows_.clear();
   }

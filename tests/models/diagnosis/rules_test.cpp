@@ -16,7 +16,7 @@ namespace {
 /// The text of all sources of two folders: a fact's name must stand there in quotes.
 std::string sources() {
   std::string text;
-  for (const char* folder : {"/models/facts", "/models/diagnosis"}) {
+  for (const char* folder : {"/models/facts", "/models/diagnosis", "/tools"}) {
     for (const auto& entry :
          std::filesystem::directory_iterator(BUSBW_SOURCE_DIR + std::string(folder))) {
       const std::string name = entry.path().filename().string();

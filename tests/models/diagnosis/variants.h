@@ -22,9 +22,11 @@ inline void expect_found(const std::vector<Variant>& variants) {
   for (const Variant& variant : variants) {
     const Diagnosed result = diagnose(variant.files);
     EXPECT_EQ(result.first(), variant.kind) << variant.name << ": " << result.all();
-    for (const Finding& finding : result.findings)
-      if (!variant.certain)
+    for (const Finding& finding : result.findings) {
+      if (!variant.certain) {
         EXPECT_NE(finding.confidence, Confidence::kHigh) << variant.name << ": " << result.all();
+      }
+    }
   }
 }
 

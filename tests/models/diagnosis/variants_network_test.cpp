@@ -46,6 +46,13 @@ TEST(Variants, LoopbackAndNames) {
        "ifname_not_found",
        {{"a.log", log_of("w0", {"NCCL_SOCKET_IFNAME set by environment to hsn",
                                 "!Bootstrap : no socket interface found"})}}},
+      {"one host name, two addresses",
+       "hostname_localhost",
+       {{"a.log",
+         log_of("ubuntu",
+                {"Bootstrap : Using eno1:10.1.0.5<0>", "Bootstrap : Using eno1:10.1.0.6<0>",
+                 "!socketStartConnect: Connect to 10.1.0.6<45763> failed : Software caused "
+                 "connection abort"})}}},
       {"two hosts called localhost.localdomain",
        "hostname_localhost",
        {{"a.log", log_of("localhost.localdomain",
@@ -106,6 +113,10 @@ TEST(Variants, NoRdmaInTheContainer) {
                       "[1,8]<stdout>:" + log_of("w1", {"NET/IB : No device found."}) +
                       "(RayWorker pid=9, ip=10.1.0.6) " + log_of("w1", {"Using network Socket"}) +
                       "w0:77:78 [0] NCCL INFO Channel 0"}}},
+      {"the host has a port, the container none",
+       "no_ib_in_container",
+       {{"ibstat.txt", link},
+        {"a.log", log_of("w0", {"NET/IB : No device found.", "Using network Socket"})}}},
       {"no device files",
        "no_ib_in_container",
        {{"ls.txt", "ls: cannot access '/dev/infiniband': No such file or directory\n"},
@@ -119,7 +130,7 @@ TEST(Variants, NoRdmaInTheContainer) {
                        "NVLS multicast support is available on dev 0"})}}},
       {"drivers not loaded",
        "ib_driver_stopped",
-       {{"info.txt", "No IB devices found\n"},
+       {{"info.txt", "Failed to get IB devices list: Function not implemented\n"},
         {"a.log", log_of("w0", {"NET/IB : No device found.", "Using network Socket"})}}},
       {"switched off by hand",
        "ib_disabled",

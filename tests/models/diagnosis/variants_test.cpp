@@ -151,6 +151,9 @@ TEST(Variants, TheJob) {
        {{"pairs.txt",
          "gpu-01 <-> gpu-02 : 181.20 GB/s\ngpu-01 <-> gpu-03 : 60.10 GB/s\n"
          "gpu-02 <-> gpu-03 : 61.00 GB/s\ngpu-04 <-> gpu-05 : 180.00 GB/s\n"}}},
+      {"one of many hosts is slow",
+       "slow_node",
+       {{"hosts.txt", "gpu-01 181.20 GB/s\ngpu-02 180.10 GB/s\ngpu-03 91.00 GB/s\n"}}},
       {"equal pairs",
        "(none)",
        {{"pairs.txt", "gpu-01,gpu-02 181.20\ngpu-01,gpu-03 179.10\ngpu-02,gpu-03 180.00\n"}}},

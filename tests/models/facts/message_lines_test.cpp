@@ -93,6 +93,9 @@ TEST(TestOutput, TablesOfPairsNeedThreeRows) {
   EXPECT_EQ(read.field("pair.row", "a", 1), "n-3");
   EXPECT_EQ(read.field("pair.row", "value", 1), "81.25");
   EXPECT_EQ(read_text("step-1 loss-2 0.5\nn-3 n-4 81.25\n").count("pair.row"), 0U);
+  const ReadText single = read_text("n-1 40.5 GB/s\nn-2: 81.25 GB/s\nn-3 80.5 GB/s\n");
+  EXPECT_EQ(single.count("node.row"), 3U);
+  EXPECT_EQ(read_text("epoch-1 0.5\nepoch-2 0.25\nepoch-3 0.125\n").count("node.row"), 0U);
   EXPECT_EQ(read_text("[SUM]   0.00-10.00  sec  107 GBytes  92.0 Gbits/sec   receiver\n")
                 .field("iperf.rate", "gbps"),
             "92");

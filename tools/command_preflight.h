@@ -1,0 +1,20 @@
+// `busbw preflight`: what NCCL will choose on these nodes, and what is wrong, before a job starts.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "tools/console.h"
+
+namespace busbw::tools {
+
+struct PreflightOptions {
+  std::vector<std::string> paths;  // one scenario, or folders with tool output
+  std::string version;             // of NCCL; empty: the newest, or the scenario's
+  std::string json;                // file, or "-" for standard output
+};
+
+/// Prints choice and findings of each job. Returns kExitFinding when a finding is above low
+/// confidence. Throws InputError for what is not there or cannot be read.
+int preflight(const PreflightOptions& options, Console& console);
+
+}  // namespace busbw::tools
