@@ -270,6 +270,9 @@ Value kinds_value() {
         .set("cause", rule.cause)
         .set("fix", strings(rule.fix))
         .set("decided_by", rule.decides)
+        .set("proof", rule.proof == diagnosis::Proof::kInFiles     ? "in files"
+                      : rule.proof == diagnosis::Proof::kElsewhere ? "elsewhere"
+                                                                   : "symptom")
         .set("versions", rule.versions)
         .set("source", rule.source)
         .set("signals", std::move(signals));

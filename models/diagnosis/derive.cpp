@@ -80,8 +80,7 @@ void warn(FactStore& store) {
                          (at + name.size() == text.size() ||
                           (text[at + name.size()] != '_' && text[at + name.size()] < 'A'));
       if (whole) {
-        const bool number = text.find("counts as") != std::string::npos ||
-                            text.find("reads as") != std::string::npos;
+        const bool number = text.find("is no number") != std::string::npos;
         conclude(store, fact, "is.variable_warning",
                  {{"name", name}, {"text", text}, {"number", number ? "yes" : "no"}});
         break;

@@ -5,10 +5,9 @@
 // is.peermem_absent {}, is.peermem_loaded {name}, is.rdma_modules_absent {}
 // is.pcie_narrow {device, width, max}
 // is.memlock_small {kib}
-// is.few_numa {sockets, numa}, is.far_nics {}, is.all_nics_far {}, is.vm_bus {gpu}
-// is.gdr_distance {gpu, hca, distance}
-// is.fabric_not_ready {state}
-// is.nvlink_inactive {gpu, link}
+// is.few_numa {sockets, numa}, is.far_nics {}, is.all_nics_far {}, is.near_nic {gpu}, is.vm_bus
+// {gpu} is.gdr_distance {gpu, hca, distance} is.fabric_not_ready {state} is.nvlink_inactive {gpu,
+// link}
 #include <algorithm>
 #include <array>
 #include <set>
@@ -147,6 +146,11 @@ void places(FactStore& store) {
   for (const Fact& fact : pairs) {
     if (fact.get("kind") == "nic" && near.find(std::string(fact.get("a"))) == near.end()) {
       conclude(store, fact, "is.far_nics", {{"gpu", std::string(fact.get("a"))}});
+    }
+  }
+  for (const Fact& fact : pairs) {
+    if (fact.get("kind") == "nic" && (fact.get("link") == "PIX" || fact.get("link") == "PXB")) {
+      conclude(store, fact, "is.near_nic", {{"gpu", std::string(fact.get("a"))}});
     }
   }
   if (near.empty() && !pairs.empty()) {

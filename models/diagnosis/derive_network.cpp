@@ -48,8 +48,13 @@ void count_hosts(FactStore& store) {
   } else if (hosts.size() > 1) {
     several = &hosts.rbegin()->second;
   }
+  const std::vector<Fact> ranks = all_of(store, "nccl.rank");
+  const auto alone = std::find_if(ranks.begin(), ranks.end(),
+                                  [](const Fact& fact) { return fact.get("ranks") == "1"; });
   if (several != nullptr) {
     conclude(store, *several, "is.several_hosts", {});
+  } else if (alone != ranks.end()) {
+    conclude(store, *alone, "is.one_host", {});
   } else if (!nodes.empty()) {
     conclude(store, nodes.front(), "is.one_host", {});
   } else if (!channels.empty()) {

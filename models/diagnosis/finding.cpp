@@ -120,6 +120,9 @@ Finding finding_of(const Candidate& candidate) {
   finding.layer = rule.layer;
   finding.points = candidate.points;
   finding.confidence = confidence_of(candidate.points);
+  if (rule.proof != Proof::kInFiles) {
+    finding.confidence = std::min(finding.confidence, Confidence::kMedium);
+  }
   finding.root_cause = filled(rule.cause, candidate.facts);
   for (const std::string& step : rule.fix) {
     finding.fix.push_back(filled(step, candidate.facts));
@@ -163,8 +166,9 @@ std::vector<Finding> find(FactStore& store) {
   }
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const Candidate& a, const Candidate& b) {
-                     if (a.rule->symptom != b.rule->symptom) {
-                       return b.rule->symptom;
+                     const bool symptom = a.rule->proof == Proof::kSymptom;
+                     if (symptom != (b.rule->proof == Proof::kSymptom)) {
+                       return !symptom;
                      }
                      return a.points > b.points;
                    });
@@ -179,7 +183,8 @@ std::vector<Finding> find(FactStore& store) {
     }
     Finding finding = finding_of(candidate);
     for (const Candidate& other : candidates) {
-      if (&other == &candidate || other.rule->symptom || !share_a_line(candidate, other)) {
+      if (&other == &candidate || other.rule->proof == Proof::kSymptom ||
+          !share_a_line(candidate, other)) {
         continue;
       }
       finding.alternatives.push_back({other.rule->kind, confidence_of(other.points),

@@ -22,6 +22,14 @@ constexpr int kLow = 1;
 constexpr int kMedium = 3;
 constexpr int kHigh = 6;
 
+/// Where a cause can be proved.
+enum class Proof {
+  kInFiles,    // output of this host or job shows it
+  kElsewhere,  // switches, cables, BIOS, the other end: what files show only points there, and the
+               // finding is never certain
+  kSymptom,    // it is no cause: listed behind all others
+};
+
 struct Rule {
   std::string kind;
   Layer layer = Layer::kProtocol;
@@ -31,7 +39,7 @@ struct Rule {
   std::string versions;  // of NCCL, empty: all
   std::string source;
   std::vector<Signal> signals;
-  bool symptom = false;  // never the cause itself: listed behind all others
+  Proof proof = Proof::kInFiles;
 };
 
 /// All rules; of causes that are equally likely the one that stands first is named first.

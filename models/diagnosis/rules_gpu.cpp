@@ -93,7 +93,8 @@ const Rule kRules[] = {
       {2, "nccl.no_net_node", "a NIC of the graph does not exist"},
       {2, "var name=NCCL_NVLS_ENABLE value=0", "reduction in NVSwitch is switched off"},
       {2, "var name=NCCL_ALGO", "the algorithm is forced"},
-      {1, "nccl.ring_loop", "rings do not close"}}},
+      {1, "nccl.ring_loop", "rings do not close"}},
+     Proof::kElsewhere},
 };
 
 }  // namespace

@@ -37,7 +37,8 @@ const Rule kRules[] = {
      "simpleP2P of the CUDA samples: an error there confirms it",
      "all",
      "NVIDIA CUDA samples",
-     {{1, "is.p2p_pcie", "GPUs reach each other over PCIe"}}},
+     {{1, "is.p2p_pcie", "GPUs reach each other over PCIe"}},
+     Proof::kElsewhere},
     {"pcie_downgraded",
      Layer::kPhysical,
      "{device} runs with {width} of {max} lanes: its bandwidth falls with them",
@@ -88,7 +89,8 @@ const Rule kRules[] = {
        "data between GPUs goes through host memory of one NUMA node a socket"},
       {1, "is.far_nics", "a GPU whose NICs are all behind the other socket"},
       {2, "is.all_nics_far & is.rdma_data", "every GPU is far from every NIC that NCCL uses"},
-      {2, "is.gdr_distance & !is.vm_bus", "GPU and NIC are far apart"}}},
+      {2, "is.gdr_distance & !is.vm_bus", "GPU and NIC are far apart"}},
+     Proof::kElsewhere},
 };
 
 }  // namespace

@@ -139,7 +139,8 @@ const Rule kRules[] = {
      "the line 'NCCL_SOCKET_IFNAME set by environment to' in the rank's log: absent confirms it",
      "all",
      "NCCL 2.18 to 2.30, src/misc/socket.cc",
-     {{3, "is.ifname_ignored", "an interface that the variable does not admit"}}},
+     {{3, "is.ifname_ignored", "an interface that the variable does not admit"}},
+     Proof::kElsewhere},
     {"jumbo_frames",
      Layer::kPhysical,
      "{interface} is fast and has an MTU of 1500: small frames cost processors and bandwidth",
@@ -148,7 +149,8 @@ const Rule kRules[] = {
      "all",
      "Ethernet practice, IEEE 802.3",
      {{2, "is.mtu_small", "a fast interface with MTU 1500"},
-      {2, "is.active_mtu_small", "RDMA over Ethernet with an active MTU of 1024"}}},
+      {2, "is.active_mtu_small", "RDMA over Ethernet with an active MTU of 1024"}},
+     Proof::kElsewhere},
 };
 
 }  // namespace

@@ -109,7 +109,7 @@ const Rule kRules[] = {
       {3, "pytorch.error", "the process group failed"},
       {3, "test.nccl_failure", "the test failed"},
       {3, "test.cuda_failure", "the test failed"}},
-     true},
+     Proof::kSymptom},
 };
 
 }  // namespace

@@ -73,7 +73,9 @@ void TopologyReader::finish(FactStore& facts) {
   Problems problems;
   nccl::graph::parse_topology(text_, file_, problems);
   for (const InputProblem& problem : problems.all()) {
-    facts.note(problem.where, problem.message);
+    // What is missing behind the end is told of the last line.
+    const int line = std::clamp(problem.where.line, 1, lines_);
+    facts.note({file_, line, std::max(problem.where.column, 1)}, problem.message);
   }
   text_.clear();
   whole_ = false;

@@ -182,8 +182,9 @@ class Emulated(Folder):
 class Size(Folder):
     def test_a_large_log_keeps_counts_not_lines(self):
         lines = ''.join(
-            f'node{i % 16}:7{i % 8}:78 [{i % 8}] NCCL INFO Channel {i % 16:02}/0 : {i % 128}[{i % 8}] '
-            f'-> {(i + 1) % 128}[{(i + 1) % 8}] [send] via NET/IB/{i % 8}/GDRDMA\n'
+            f'node{i % 16}:7{i % 8}:78 [{i % 8}] NCCL INFO Channel {i % 16:02}/0 : '
+            f'{i % 128}[{i % 8}] -> {(i + 1) % 128}[{(i + 1) % 8}] [send] via '
+            f'NET/IB/{i % 8}/GDRDMA\n'
             f'step {i} loss 2.{i % 997:03} lr 0.0003 tokens per second 12{i % 77}\n'
             for i in range(20_000))
         path = self.folder / 'big.log'

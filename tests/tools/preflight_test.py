@@ -6,8 +6,10 @@ import unittest
 
 from program import run
 
-IP = ('1: lo: <LOOPBACK,UP,LOWER_UP> mtu 65536 state UNKNOWN\n    inet 127.0.0.1/8 scope host lo\n'
-      '2: eno1: <BROADCAST,UP,LOWER_UP> mtu 1500 state UP\n    inet 10.1.0.{}/24 scope global eno1\n')
+IP = ('1: lo: <LOOPBACK,UP,LOWER_UP> mtu 65536 state UNKNOWN\n'
+      '    inet 127.0.0.1/8 scope host lo\n'
+      '2: eno1: <BROADCAST,UP,LOWER_UP> mtu 1500 state UP\n'
+      '    inet 10.1.0.{}/24 scope global eno1\n')
 IBSTAT = ("CA 'mlx5_0'\n Port 1:\n  State: {}\n  Physical state: LinkUp\n  Rate: 200\n"
           '  SM lid: {}\n  Link layer: InfiniBand\n')
 

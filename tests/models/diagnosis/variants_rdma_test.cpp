@@ -117,6 +117,11 @@ TEST(Variants, PortsAndLinks) {
        {{"ibstat.txt",
          "CA 'mlx5_1'\n Port 1:\n  State: Down\n  Physical state: Polling\n  Rate: 10\n"}},
        false},
+  });
+}
+
+TEST(Variants, MtusPartitionsAndFlowControl) {
+  expect_found({
       {"MTUs of two nodes",
        "mtu_mismatch",
        {{"ibv_devinfo.w0.txt",
