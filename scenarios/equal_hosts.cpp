@@ -48,7 +48,14 @@ Network network_of(const std::string& name, const std::vector<const MachineNic*>
   return network;
 }
 
-std::vector<Network> networks_of(const Machine& machine, std::int32_t hosts,
+/// The InfiniBand NICs hang on an InfiniBand fabric, the others on an Ethernet one.
+bool fits(const networks::FabricSpec& fabric, NicLinkLayer layer, const Catalog& catalog) {
+  const topologies::SwitchModel* model =
+      fabric.switches.empty() ? nullptr : catalog.network_switch(fabric.switches.front());
+  return model != nullptr && (model->fabric == "Ethernet") == (layer == NicLinkLayer::kEthernet);
+}
+
+std::vector<Network> networks_of(const Machine& machine, const HostsOptions& options,
                                  const Catalog& catalog) {
   std::vector<Network> networks;
   for (const NicLinkLayer layer : {NicLinkLayer::kInfiniBand, NicLinkLayer::kEthernet}) {
@@ -60,12 +67,16 @@ std::vector<Network> networks_of(const Machine& machine, std::int32_t hosts,
     }
     if (!rails.empty()) {
       const bool infiniband = layer == NicLinkLayer::kInfiniBand;
-      networks.push_back(network_of(infiniband ? "ib" : "rails", rails, hosts, catalog));
+      networks.push_back(network_of(infiniband ? "ib" : "rails", rails, options.hosts, catalog));
+      if (options.fabric && fits(*options.fabric, layer, catalog)) {
+        networks.back().fabric = options.fabric;
+        networks.back().places = options.places;
+      }
     }
   }
   for (const MachineNic& nic : machine.nics) {
     if (!nic.rdma) {
-      networks.push_back(network_of(nic.name + "-net", {&nic}, hosts, catalog));
+      networks.push_back(network_of(nic.name + "-net", {&nic}, options.hosts, catalog));
     }
   }
   return networks;
@@ -98,7 +109,7 @@ void set_equal_hosts(const Machine& machine, const HostsOptions& options, const 
   variant.inventories.clear();
   variant.cluster.hosts.assign(static_cast<std::size_t>(options.hosts), machine);
   variant.cluster.hosts_per_nvlink_domain = options.hosts_per_nvlink_domain;
-  variant.cluster.networks = networks_of(machine, options.hosts, catalog);
+  variant.cluster.networks = networks_of(machine, options, catalog);
   for (std::int32_t host = 0; host < options.hosts; ++host) {
     nccl::Inventory inventory = nccl::machine_inventory(machine, host, catalog);
     inventory.exposure.peer_memory = options.gpudirect;

@@ -3,10 +3,11 @@
 // Networks: the RDMA NICs of one link layer are one network with a leaf switch for each NIC of a
 // host (a rail) and a spine without oversubscription; every other NIC has a network of its own.
 // Switches are of any size; half the latency of the usual switch of that rate stands for each
-// cable.
+// cable. With a fabric file its switches and cables stand in place of those of the RDMA NICs.
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "scenarios/spec/scenario.h"
 #include "topologies/catalog.h"
@@ -18,7 +19,10 @@ struct HostsOptions {
   std::int32_t hosts = 1;
   std::int32_t hosts_per_nvlink_domain = 0;  // as topologies::Cluster
   std::optional<std::int64_t> rdma_mtu;      // of the Ethernet interfaces of RDMA NICs; else 1500
-  bool gpudirect = true;                     // NICs may reach GPU memory (peer-memory driver)
+  /// Of the network of the RDMA NICs, in place of a leaf switch for each and a spine.
+  std::optional<networks::FabricSpec> fabric;
+  std::vector<std::int32_t> places;  // with `fabric`, as topologies::Network
+  bool gpudirect = true;             // NICs may reach GPU memory (peer-memory driver)
 };
 
 /// The machine with these GPUs of it alone, in this order, numbered anew; everything else stays.

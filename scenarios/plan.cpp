@@ -111,8 +111,13 @@ std::optional<Candidate> first_with(const std::vector<nccl::graph::Choice>& choi
   return std::nullopt;
 }
 
-/// Whether all hosts have NICs of the same rates: a shaped one looks like any other to NCCL.
+/// Whether all hosts have NICs of the same rates (a shaped one looks like any other to NCCL), and
+/// no fabric of its own gives them different ways.
 bool equal_nics(const topologies::Cluster& cluster) {
+  if (std::any_of(cluster.networks.begin(), cluster.networks.end(),
+                  [](const topologies::Network& network) { return network.fabric.has_value(); })) {
+    return false;
+  }
   const std::vector<topologies::MachineNic>& first = cluster.hosts.front().nics;
   const auto same = [](const topologies::MachineNic& a, const topologies::MachineNic& b) {
     return a.name == b.name && a.rate == b.rate && a.send_rate == b.send_rate;

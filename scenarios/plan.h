@@ -46,7 +46,7 @@ struct Plan {
   std::function<transport::PortPair(RankId from, RankId to, ChannelId channel)> pair_ports;
   transport::WiringOptions wiring;  // protocol and ports to be set per candidate
   std::int32_t hosts = 1;           // nodes as NCCL counts them
-  bool equal_hosts = true;          // one topology, and NICs of the same rates
+  bool equal_hosts = true;          // one topology, NICs of the same rates, no fabric file
   nccl::graph::Communicator comm;
   nccl::graph::Tuning tuning;
   nccl::graph::Switches switches;

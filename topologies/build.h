@@ -13,8 +13,9 @@
 //   bandwidth and is never the narrow place. Virtual NIC: on cpu0, with the socket's DRAM
 //   bandwidth.
 //
-// Between hosts: NIC port to leaf switch, leaf to spine. A link's latency is the cable's, plus the
-// NIC's at a NIC end, plus the switch's if it leaves a switch.
+// Between hosts: NIC port to leaf switch, leaf to spine; or the switches and cables of a fabric
+// file, with the tables of its subnet manager. A link's latency is the cable's, plus the NIC's at a
+// NIC end, plus the switch's if it leaves a switch.
 //
 // Rates are those of the medium after line coding; protocol headers are the transports' affair.
 #pragma once
@@ -27,6 +28,7 @@
 #include "topologies/catalog.h"
 #include "topologies/fabric.h"
 #include "topologies/machine.h"
+#include "topologies/network_route.h"
 
 namespace busbw::topologies {
 
@@ -46,7 +48,12 @@ struct Network {
   LeafPlacement placement = LeafPlacement::kByNic;
   Bandwidth trunk;         // one way, each leaf to the spine; 0: leaves are not joined
   Duration cable_latency;  // each cable
-  Location where;          // for messages
+  /// In place of the five above. Host h of the cluster is host h of the fabric, the k-th port of
+  /// the network in it is port k there.
+  std::optional<networks::FabricSpec> fabric;
+  /// [host of the cluster]: host of the fabric, from 0; empty: the same number.
+  std::vector<std::int32_t> places;
+  Location where;  // for messages
 };
 
 struct Cluster {
@@ -66,6 +73,7 @@ struct Wire {
   LinkId out;  // NIC -> leaf
   LinkId in;   // leaf -> NIC
   NodeId leaf;
+  std::optional<FabricPlace> place;  // in a network with a fabric file
 };
 
 /// Where things of the cluster are in the fabric. Indices: [host][element].
@@ -80,12 +88,14 @@ struct BuiltCluster {
   std::vector<std::vector<std::int32_t>> gpu_numa;  // [host][gpu]: NUMA node above it
   std::vector<std::vector<std::int32_t>> nic_numa;  // [host][nic]; 0 for a virtual NIC
   std::vector<std::vector<std::optional<Bandwidth>>>
-      nic_software_verbs;  // [host][nic], as NicModel
+      nic_software_verbs;             // [host][nic], as NicModel
+  std::vector<RoutedNetwork> routed;  // networks with a fabric file, in order of Cluster::networks
 };
 
 /// Builds the fabric of `cluster`. CHECKs what read_machine has verified. Throws InputError with
 /// every problem when two networks have one name, a network names a NIC that no host has, a NIC
-/// already cabled to another network, an unknown switch model, or more ports than the switch has.
+/// already cabled to another network, an unknown switch model, more ports than the switch has, or
+/// hosts that a fabric file has no place for.
 BuiltCluster build(const Cluster& cluster, const Catalog& catalog);
 
 /// GPU to GPU of one host over NVLink alone (direct or NVSwitch, or over GPUs between when

@@ -150,9 +150,12 @@ void NetworkCabler::cable(const Network& network) {
     return;
   }
   const SwitchModel* model = nullptr;
-  if (!network.switch_model.empty()) {
-    model = catalog_.network_switch(network.switch_model);
-    if (model == nullptr) {
+  const std::string& model_name = network.fabric && !network.fabric->switches.empty()
+                                      ? network.fabric->switches.front()
+                                      : network.switch_model;
+  if (!model_name.empty()) {
+    model = catalog_.network_switch(model_name);
+    if (model == nullptr && !network.fabric) {
       std::vector<std::string> names;
       for (const SwitchModel& known : catalog_.switches) {
         names.push_back(known.name);
@@ -182,7 +185,12 @@ void NetworkCabler::cable(const Network& network) {
     port.latency = nic_model == nullptr ? Duration() : nic_model->latency;
     ports.push_back(port);
   }
-  const std::vector<Wire> wires = build_leaf_spine(built_.fabric, network, model, ports, problems_);
+  const std::vector<Wire> wires =
+      network.fabric ? build_routed(built_, network, catalog_, ports, problems_)
+                     : build_leaf_spine(built_.fabric, network, model, ports, problems_);
+  if (network.fabric && wires.empty()) {
+    return;  // reported
+  }
   CHECK(wires.size() == places.size());
   for (std::size_t i = 0; i < places.size(); i++) {
     built_.wires[places[i].host][places[i].nic][places[i].port] = wires[i];

@@ -1,8 +1,7 @@
 // Internal to topologies: the seam between hosts and the networks between them.
 //
 // A network builder gets the NIC ports that hang on the network and cables them, in their order.
-// The small fabric (leaves and one spine) is the only one so far; a fat tree is another function of
-// the same shape.
+// There are two: leaves and one spine, and the switches of a fabric file.
 #pragma once
 #include <vector>
 
@@ -25,6 +24,12 @@ struct NicPort {
 /// model has ports.
 std::vector<Wire> build_leaf_spine(Fabric& fabric, const Network& network, const SwitchModel* model,
                                    const std::vector<NicPort>& ports, Problems& problems);
+
+/// Adds the switches and cables of network.fabric, routes its subnets and appends them to
+/// `built.routed`; returns the wires in order of `ports`. Adds a problem for each port that the
+/// fabric has no place for; then the result is empty.
+std::vector<Wire> build_routed(BuiltCluster& built, const Network& network, const Catalog& catalog,
+                               const std::vector<NicPort>& ports, Problems& problems);
 
 /// Cables all networks of `cluster` into `built`, whose hosts stand already.
 void build_networks(const Cluster& cluster, const Catalog& catalog, BuiltCluster& built,

@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/core/quantity.h"
 #include "sim/core/text.h"
 #include "sim/core/yaml.h"
 #include "topologies/catalog_fields.h"
@@ -199,6 +200,23 @@ SwitchModel read_switch(MappingReader& reader) {
   return result;
 }
 
+CableModel read_cable(MappingReader& reader) {
+  CableModel result;
+  result.name = reader.required_text("name");
+  result.aliases = aliases(reader);
+  result.medium = reader.required_choice("medium", {"copper", "active copper", "fibre"});
+  result.connector = reader.required_text("connector");
+  result.port_rate = positive_bandwidth(reader, "port_rate");
+  result.max_length_m = whole(reader, "max_length_m", 1, 100'000);
+  result.latency_per_metre = positive_duration(reader, "latency_per_metre");
+  result.latency = reader.required_duration("latency");
+  if (result.latency < Duration() || result.latency > Duration::seconds(1)) {
+    wrong(reader, "latency", "from 0 to 1 s", to_string(result.latency));
+  }
+  result.source = source(reader);
+  return result;
+}
+
 /// Names and aliases of one file: each may be used once, whatever its case.
 class NameRegister {
  public:
@@ -323,6 +341,10 @@ const SwitchModel* Catalog::network_switch(const std::string& name) const {
   return find_by_name(switches, name);
 }
 
+const CableModel* Catalog::cable(const std::string& name) const {
+  return find_by_name(cables, name);
+}
+
 const NvLinkGeneration* Catalog::nvlink_generation(std::int32_t generation) const {
   return find_generation(nvlink, generation);
 }
@@ -363,6 +385,7 @@ Catalog load_catalog(const std::string& directory, Problems& problems) {
   catalog.cpus = read_file_of<CpuModel>(directory, "cpus", "CPU", read_cpu, problems);
   catalog.switches =
       read_file_of<SwitchModel>(directory, "switches", "switch", read_switch, problems);
+  catalog.cables = read_file_of<CableModel>(directory, "cables", "cable", read_cable, problems);
   return catalog;
 }
 

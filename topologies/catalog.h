@@ -1,5 +1,5 @@
-// The hardware catalogue: models of GPUs, NICs, CPUs, switches and link generations, read from
-// topologies/catalog/*.yaml. Every number has a source beside it in the file. Keys:
+// The hardware catalogue: models of GPUs, NICs, CPUs, switches, cables and link generations, read
+// from topologies/catalog/*.yaml. Every number has a source beside it in the file. Keys:
 // docs/formats/catalog.md.
 //
 // Assumes: rates are one way, capacities are peaks as the data sheets give them. What software gets
@@ -125,6 +125,19 @@ struct SwitchModel {
   std::string source;
 };
 
+/// A cable with what is plugged in at its two ends.
+struct CableModel {
+  std::string name;  // "DAC OSFP"
+  std::vector<std::string> aliases;
+  std::string medium;     // "copper", "active copper" or "fibre"
+  std::string connector;  // "QSFP56", "OSFP"
+  Bandwidth port_rate;    // of the fastest port that takes it
+  std::int32_t max_length_m = 0;
+  Duration latency_per_metre;
+  Duration latency;  // of both ends together, beside the length
+  std::string source;
+};
+
 struct Catalog {
   std::vector<NvLinkGeneration> nvlink;
   std::vector<PcieGeneration> pcie;
@@ -134,6 +147,7 @@ struct Catalog {
   std::vector<NicModel> nics;
   std::vector<CpuModel> cpus;
   std::vector<SwitchModel> switches;
+  std::vector<CableModel> cables;
   std::string directory;  // where it was read
 
   // Look-ups by name or alias (case-insensitive); nothing if unknown.
@@ -141,6 +155,7 @@ struct Catalog {
   [[nodiscard]] const NicModel* nic(const std::string& name) const;
   [[nodiscard]] const CpuModel* cpu(const std::string& name) const;
   [[nodiscard]] const SwitchModel* network_switch(const std::string& name) const;
+  [[nodiscard]] const CableModel* cable(const std::string& name) const;
   [[nodiscard]] const NvLinkGeneration* nvlink_generation(std::int32_t generation) const;
   [[nodiscard]] const PcieGeneration* pcie_generation(std::int32_t generation) const;
   [[nodiscard]] const InfiniBandRate* infiniband_rate(const std::string& name) const;
@@ -150,9 +165,9 @@ struct Catalog {
 /// Payload rate of one direction: MT/s x lanes x encoding (before TLP efficiency).
 Bandwidth pcie_bandwidth(const PcieGeneration& generation, std::int32_t lanes);
 
-/// Reads gpus.yaml, nics.yaml, cpus.yaml, switches.yaml, nvlink.yaml, pcie.yaml, infiniband.yaml
-/// and ethernet.yaml of `directory`. Adds every problem of every file to `problems`; what could be
-/// read is returned all the same.
+/// Reads gpus.yaml, nics.yaml, cpus.yaml, switches.yaml, cables.yaml, nvlink.yaml, pcie.yaml,
+/// infiniband.yaml and ethernet.yaml of `directory`. Adds every problem of every file to
+/// `problems`; what could be read is returned all the same.
 Catalog load_catalog(const std::string& directory, Problems& problems);
 
 }  // namespace busbw::topologies

@@ -121,7 +121,7 @@ Connection Wiring::connect_hosts(RankId from, RankId to, ChannelId channel) {
   const NetPort& in = pair.in;
   Connection connection = start_network();
   append_sender(connection, from, out);
-  append(connection.path, connection.latency, network_path(out, source, in, target));
+  append(connection.path, connection.latency, network_path(out, source, in, target, channel));
   append_receiver(connection, to, in);
   if (options_.network == Network::kSocket) {
     if (options_.socket_threads == 0) {
@@ -291,8 +291,9 @@ const topologies::Wire& Wiring::wire_of(const NetPort& port, std::size_t host) c
 }
 
 Wiring::FabricPath Wiring::network_path(const NetPort& from, std::size_t from_host,
-                                        const NetPort& to, std::size_t to_host) const {
-  const auto unreachable = [&](const char* why) {
+                                        const NetPort& to, std::size_t to_host,
+                                        ChannelId channel) const {
+  const auto unreachable = [&](const std::string& why) {
     throw InputError(fmt::format("'{}' of host {} cannot reach '{}' of host {}: {}", from.device,
                                  from_host + 1, to.device, to_host + 1, why));
   };
@@ -301,14 +302,12 @@ Wiring::FabricPath Wiring::network_path(const NetPort& from, std::size_t from_ho
   if (out == nullptr || in == nullptr) {
     unreachable("not cabled; list them in one of the 'networks' of 'cluster'");
   }
-  FabricPath path{out->out};
-  const auto between = built_.fabric.route(out->leaf, in->leaf, topologies::network_only());
-  if (!between) {
-    unreachable("they are on different networks");
+  const auto flow = static_cast<std::uint64_t>(channel.value());
+  topologies::NetworkWay way = topologies::network_way(built_, *out, *in, flow);
+  if (!way.refused.empty()) {
+    unreachable(way.refused);
   }
-  path.insert(path.end(), between->begin(), between->end());
-  path.push_back(in->in);
-  return path;
+  return std::move(way.links);
 }
 
 void Wiring::append(std::vector<engine::LinkId>& leg, Duration& latency, const FabricPath& path) {

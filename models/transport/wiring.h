@@ -102,8 +102,10 @@ class Wiring {
   [[nodiscard]] FabricPath host_route(topologies::NodeId from, topologies::NodeId to) const;
   [[nodiscard]] FabricPath to_memory(std::size_t host, std::size_t numa) const;
   [[nodiscard]] FabricPath from_memory(std::size_t host, std::size_t numa) const;
+  /// The channel tells flows apart that a network may send by different ways.
   [[nodiscard]] FabricPath network_path(const NetPort& from, std::size_t from_host,
-                                        const NetPort& to, std::size_t to_host) const;
+                                        const NetPort& to, std::size_t to_host,
+                                        ChannelId channel) const;
   /// The cable of a port; null when there is none.
   [[nodiscard]] const topologies::Wire* cable(const NetPort& port, std::size_t host) const;
   [[nodiscard]] const topologies::Wire& wire_of(const NetPort& port, std::size_t host) const;

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "models/facts/host_folder.h"
 #include "scenarios/spec/draft.h"
 #include "sim/core/text.h"
@@ -14,6 +16,7 @@ namespace busbw::scenarios {
 namespace {
 
 constexpr std::int64_t kMostHosts = 4096;
+constexpr std::int64_t kMostPlaces = 65'536;  // hosts of a fabric
 
 std::optional<topologies::Machine> find_machine(MappingReader& reader, const YamlNode& node,
                                                 const Library& library) {
@@ -37,7 +40,32 @@ std::optional<topologies::Machine> find_machine(MappingReader& reader, const Yam
   return std::nullopt;
 }
 
-topologies::Network read_network(const YamlNode& node, Problems& problems) {
+/// A fabric file beside the scenario, or one of the catalogue by name.
+void read_fabric_of(MappingReader& reader, const std::string& word, const Library& library,
+                    topologies::Network& network) {
+  const bool is_file = word.find('/') != std::string::npos || word.ends_with(".yaml");
+  const std::filesystem::path path =
+      is_file ? std::filesystem::path(reader.where("fabric").file).parent_path() / word
+              : std::filesystem::path(library.catalog.directory) / (word + ".yaml");
+  for (const char* key : {"switch", "leaf_switches", "placement", "trunk", "cable_latency"}) {
+    if (reader.has(key)) {
+      reader.problem(key, fmt::format("'fabric' and '{}': give one of them", key));
+    }
+  }
+  if (!std::filesystem::is_regular_file(path)) {
+    reader.problem("fabric",
+                   fmt::format("no fabric '{}': there is no file '{}'", word, path.string()));
+    return;
+  }
+  const std::size_t before = reader.problems().all().size();
+  const YamlNode node = load_yaml(path.string(), reader.problems());
+  networks::FabricSpec fabric = networks::read_fabric(node, reader.problems());
+  if (reader.problems().all().size() == before) {
+    network.fabric = std::move(fabric);
+  }
+}
+
+topologies::Network read_network(const YamlNode& node, const Library& library, Problems& problems) {
   MappingReader reader(node, "a network", problems);
   topologies::Network network;
   network.where = node.where();
@@ -56,6 +84,19 @@ topologies::Network read_network(const YamlNode& node, Problems& problems) {
     reader.problem("leaf_switches", "several leaf switches need a 'trunk'");
   }
   network.cable_latency = reader.duration("cable_latency").value_or(Duration());
+  if (const auto fabric = reader.text("fabric")) {
+    read_fabric_of(reader, *fabric, library, network);
+  }
+  for (const std::string& text : reader.texts("places").value_or(std::vector<std::string>{})) {
+    const std::optional<std::int64_t> place = parse_integer(text);
+    if (!place || *place < 0 || *place >= kMostPlaces || !reader.has("fabric")) {
+      reader.problem("places", fmt::format("'places' must be numbers of hosts of 'fabric', from 0, "
+                                           "one a host; found '{}'",
+                                           text));
+      break;
+    }
+    network.places.push_back(static_cast<std::int32_t>(*place));
+  }
   reader.finish();
   return network;
 }
@@ -192,7 +233,7 @@ void read_cluster(const YamlNode& node, const Library& library, Problems& proble
   }
   if (const auto list = reader.sequence("networks")) {
     for (const YamlNode& element : list->elements()) {
-      draft.networks.push_back(read_network(element, problems));
+      draft.networks.push_back(read_network(element, library, problems));
     }
   }
   reader.finish();
