@@ -12,6 +12,7 @@
 #include "tools/command_accuracy.h"
 #include "tools/command_calibrate.h"
 #include "tools/command_diagnose.h"
+#include "tools/command_fabric.h"
 #include "tools/command_list.h"
 #include "tools/command_measure.h"
 #include "tools/command_micro.h"
@@ -45,6 +46,35 @@ void set_action(CLI::App& command, const std::shared_ptr<Options>& options, Acti
                 int (*perform)(const Options&, Console&)) {
   command.callback([options, &action, perform] {
     action = [options, perform](Console& console) { return perform(*options, console); };
+  });
+}
+
+void add_fabric(CLI::App& app, Action& action) {
+  auto options = std::make_shared<FabricOptions>();
+  CLI::App* command = app.add_subcommand(
+      "fabric", "Switches, cables, routes and bisection of a fabric; checks, exports, real tools");
+  command
+      ->add_option("FILE", options->file,
+                   "Fabric file, output of ibnetdiscover or iblinkinfo, list of cables, graph, or "
+                   "a fabric of the catalogue")
+      ->required();
+  command->add_option("--routes", options->routes, "ftree, updn, minhop, d-mod-k, opensm");
+  command->add_flag("--check", options->check,
+                    "Exit code 1 when a pair is unreachable or credits can block for good");
+  command->add_option("--export", options->export_kind, join(export_kinds(), ", "));
+  command->add_option("-o,--output", options->output, "Write the export to this file");
+  command->add_option("--subnet", options->subnet, "Which one, when the fabric has several");
+  command->add_option("--json", options->json, "Write JSON to this file; - for standard output");
+  CLI::Option* shell = command
+                           ->add_option("--shell", options->shell_command,
+                                        "Run this command, or a shell, in which ibstat, "
+                                        "ibnetdiscover, opensm ... see the fabric")
+                           ->expected(0, 1);
+  command->add_option("--attach", options->attach, "Host or switch at which the tools are");
+  command->add_option("--timeout", options->timeout, "Seconds for the command of --shell (600)");
+  command->callback([options, shell, &action] {
+    options->shell = shell->count() > 0;
+    action = [options](Console& console) { return fabric(*options, console); };
   });
 }
 
@@ -280,6 +310,8 @@ void add_perf(CLI::App& app, Action& action) {
       ->required();
   command->add_option("--machine", options->machine, "Machine of the catalogue, or a machine file")
       ->required();
+  command->add_option("--fabric", options->fabric,
+                      "Fabric of the RDMA NICs: a file, or one of the catalogue");
   command->add_option("--nodes", options->nodes, "Number of equal nodes (default 1)");
   command->add_option("--mnnvl", options->nvlink_domain, "Nodes of one NVLink domain");
   command->add_option("-b,--minbytes", options->from, "Smallest size (default 32M)");
@@ -422,6 +454,7 @@ int run_command_line(const std::vector<std::string>& arguments, Console& console
   add_accuracy(app, action);
   add_calibrate(app, action);
   add_diagnose(app, action);
+  add_fabric(app, action);
   add_list(app, action);
   add_measure(app, action);
   add_micros(app, action);

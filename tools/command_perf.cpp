@@ -16,6 +16,7 @@
 #include "tools/data_path.h"
 #include "tools/engine_kind.h"
 #include "tools/exit_codes.h"
+#include "tools/fabric_study.h"
 #include "tools/files.h"
 #include "tools/json/json.h"
 #include "tools/nccl_options.h"
@@ -119,6 +120,10 @@ PerfRequest read_request(const PerfOptions& options, const scenarios::Library& l
   request.machine = read_machine_of(options.machine, library, problems);
   request.hosts.hosts =
       static_cast<std::int32_t>(read_number("--nodes", options.nodes, 1, kMostNodes, problems));
+  if (!options.fabric.empty()) {
+    const FabricDescription fabric = read_fabric_description(options.fabric, library.catalog);
+    request.hosts.fabric = fabric.spec;
+  }
   if (!options.nvlink_domain.empty()) {
     request.hosts.hosts_per_nvlink_domain = static_cast<std::int32_t>(
         read_number("--mnnvl", options.nvlink_domain, 1, kMostNodes, problems));

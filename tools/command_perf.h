@@ -11,6 +11,7 @@ struct PerfOptions {
   std::string collective;
   std::string machine;  // machine file (.yaml), or machine of the catalogue
   std::string nodes = "1";
+  std::string fabric;   // fabric file, or fabric of the catalogue, of the RDMA NICs
   std::string nvlink_domain;  // hosts of one NVLink domain
   std::string from = "32M";   // as nccl-tests
   std::string to = "32M";

@@ -41,10 +41,12 @@ std::string devices_text(const nccl::HostDecision& host) {
 std::string head(const PerfRequest& request, const PerfResult& result) {
   const nccl::HostDecision& host = result.decision.hosts.front();
   std::string text =
-      fmt::format("# {} on {} x {} ({} ranks), NCCL {}, predicted; one switch a rail\n",
+      fmt::format("# {} on {} x {} ({} ranks), NCCL {}, predicted; {}\n",
                   to_string(request.collective), request.hosts.hosts,
                   request.machine.title.empty() ? request.machine.name : request.machine.title,
-                  result.ranks, nccl::to_string(request.version));
+                  result.ranks, nccl::to_string(request.version),
+                  request.hosts.fabric ? "fabric " + request.hosts.fabric->name
+                                       : std::string("one switch a rail"));
   std::vector<std::string> settings;
   for (const auto& [name, value] : request.environment) {
     settings.push_back(fmt::format("{}={}", name, value));

@@ -47,6 +47,18 @@ class Examples(unittest.TestCase):
         self.assertGreater(len(keys), 50)
         self.assertEqual(sorted(key for key in keys if f'`{key}' not in text), [])
 
+    def test_fabrics_are_read_and_the_page_names_every_key(self):
+        found = examples('fabric.md', 'yaml')
+        self.assertEqual(len(found), 1)
+        result = run('fabric', self.write('f.yaml', found[0]), '--json', '-')
+        self.assertEqual((result.returncode, result.stderr), (0, ''))
+        self.assertEqual(json.loads(result.stdout)['hosts'], 56)
+        text = (SOURCE / 'docs/formats/fabric.md').read_text(encoding='utf-8')
+        code = (SOURCE / 'topologies/networks/read_fabric.cpp').read_text(encoding='utf-8')
+        keys = set(KEY.findall(code))
+        self.assertGreater(len(keys), 30)
+        self.assertEqual(sorted(key for key in keys if f'`{key}' not in text), [])
+
     def test_parameters_predict_and_the_page_names_every_key(self):
         found = examples('parameters.md', 'yaml')
         self.assertEqual(len(found), 1)
