@@ -1,4 +1,6 @@
 // Fuzzers of topologies/networks: fabric files and the outputs of other tools, damaged.
+#include <set>
+
 #include "tests/fuzz/registry.h"
 #include "topologies/networks/analysis.h"
 #include "topologies/networks/import.h"
@@ -19,6 +21,18 @@ const topologies::Catalog& catalog() {
   return kCatalog;
 }
 
+/// Whether no two ports share a GUID: a port's is counted on from its HCA's.
+bool has_own_guids(const networks::Subnet& subnet) {
+  std::set<std::uint64_t> guids;
+  for (const networks::Switch& node : subnet.switches) {
+    guids.insert(node.guid);
+  }
+  for (const networks::Endpoint& endpoint : subnet.endpoints) {
+    guids.insert(endpoint.port_guid);
+  }
+  return guids.size() == subnet.switches.size() + subnet.endpoints.size();
+}
+
 /// Routes a subnet with every engine and follows all ways.
 void look_at(const networks::Subnet& subnet, const std::string& text) {
   if (subnet.endpoints.size() > kSmall) {
@@ -36,7 +50,8 @@ void look_at(const networks::Subnet& subnet, const std::string& text) {
     require(subnet.lmc > 0 || counted + pairs.unreachable == pairs.pairs,
             "every pair is reached or reported", text);
     Problems problems;
-    require(read_lft_dump(write_lft_dump(subnet, routes.lfts), kFile, subnet, problems) ==
+    require(!has_own_guids(subnet) ||
+                read_lft_dump(write_lft_dump(subnet, routes.lfts), kFile, subnet, problems) ==
                     routes.lfts ||
                 !problems.empty() || !subnet.managed,
             "a dump reads back", text);

@@ -327,7 +327,7 @@ FabricSpec read_fabric(const YamlNode& node, Problems& problems) {
   const YamlNode hosts = reader.required_sequence("hosts");
   if (hosts.is_sequence()) {
     read_hosts(hosts, problems, spec);
-    if (hosts.elements().empty()) {
+    if (hosts.elements().empty() && reader.has("hosts")) {
       reader.problem("hosts", "'hosts' needs a group of hosts at least");
     }
   }

@@ -136,6 +136,23 @@ void SubnetDraft::check_nodes() {
   }
 }
 
+/// Nodes without a GUID get one of their own; two nodes may not share one.
+void SubnetDraft::set_guids() {
+  std::map<std::uint64_t, std::string> owners;
+  std::uint64_t next = 0x300000;
+  for (DraftNode& node : nodes_) {
+    if (node.guid == 0) {
+      node.guid = next;
+      next += static_cast<std::uint64_t>(node.ports) + 1;
+    }
+    const auto [owner, fresh] = owners.try_emplace(node.guid, node.id);
+    if (!fresh) {
+      problems_.add(node.where, fmt::format("GUID 0x{:x} of '{}' is that of '{}' too", node.guid,
+                                            node.id, owner->second));
+    }
+  }
+}
+
 void SubnetDraft::add_endpoint(Imported& result, const DraftNode& node, std::int32_t port) {
   Endpoint endpoint;
   const std::vector<std::string_view> words = split_blanks(node.description);
@@ -288,6 +305,7 @@ Imported SubnetDraft::finish() {
   Imported result;
   check_ends();
   check_nodes();
+  set_guids();
   const bool any = std::any_of(nodes_.begin(), nodes_.end(),
                                [](const DraftNode& node) { return node.is_switch; });
   if (!any) {

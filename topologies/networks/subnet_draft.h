@@ -54,6 +54,7 @@ class SubnetDraft {
   using Port = std::pair<std::string, std::int32_t>;
   void check_ends();
   void check_nodes();
+  void set_guids();
   void add_nodes(Imported& result);
   void add_endpoint(Imported& result, const DraftNode& node, std::int32_t port);
   void add_cables(Imported& result);
