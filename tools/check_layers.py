@@ -31,6 +31,7 @@ ALLOWED = {
     'scenarios': ['scenarios/', 'models/', 'topologies/', 'sim/'],
     'real': ['real/', 'scenarios/spec/', 'models/params/', 'models/collectives/', 'models/nccl/',
              'topologies/', 'sim/core/'],
+    'real/collect': ['real/', 'models/facts/', 'models/nccl/', 'topologies/', 'sim/core/'],
     'tools': ['tools/', 'real/', 'scenarios/', 'models/', 'topologies/', 'sim/'],
     'tests': ['tests/', 'tools/', 'real/', 'scenarios/', 'models/', 'topologies/', 'sim/'],
 }

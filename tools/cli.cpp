@@ -3,14 +3,15 @@
 #include "tools/cli.h"
 
 #include <CLI/CLI.hpp>
-#include <cctype>
 #include <functional>
 #include <memory>
 
 #include "sim/core/errors.h"
 #include "sim/core/text.h"
+#include "tools/cli_text.h"
 #include "tools/command_accuracy.h"
 #include "tools/command_calibrate.h"
+#include "tools/command_collect.h"
 #include "tools/command_diagnose.h"
 #include "tools/command_fabric.h"
 #include "tools/command_list.h"
@@ -22,6 +23,7 @@
 #include "tools/command_preflight.h"
 #include "tools/command_run.h"
 #include "tools/command_select.h"
+#include "tools/command_show.h"
 #include "tools/command_validate.h"
 #include "tools/command_version.h"
 #include "tools/exit_codes.h"
@@ -282,6 +284,31 @@ void add_select(CLI::App& app, Action& action) {
   set_action(*command, options, action, select);
 }
 
+void add_collect(CLI::App& app, Action& action) {
+  auto options = std::make_shared<CollectCommandOptions>();
+  CLI::App* command = app.add_subcommand("collect", "Gather what a diagnosis reads, read-only");
+  command->add_option("-o,--output", options->output, "Folder to write (default collected)");
+  command->add_flag("--all-nodes", options->all_nodes, "Under srun or mpirun: into FOLDER/HOST");
+  command->add_option("--root", options->root, "Read sysfs and procfs of this folder instead");
+  command->add_option("--timeout", options->timeout, "Seconds for tools and files (default 10)");
+  command->add_option("--json", options->json, "The manifest: a file; - for standard output");
+  set_action(*command, options, action, collect);
+}
+
+void add_show(CLI::App& app, Action& action) {
+  auto options = std::make_shared<ShowOptions>();
+  CLI::App* command = app.add_subcommand("show", "What an emulated host of a scenario would print");
+  command->add_option("KIND", options->kind, join(show_kinds(), ", "))->required();
+  command->add_option("SCENARIO", options->scenario, "Scenario file or name")->required();
+  command->add_option("--variant", options->variant, "Variant (default: the first)");
+  command->add_option("--host", options->host, "Host by number from 0 or by name (default 0)");
+  command->add_option("--from", options->from, "path: HOST:GPU where it begins");
+  command->add_option("--to", options->to, "path: HOST:GPU where it ends");
+  command->add_option("--channel", options->channel, "path: NCCL's channel (default 0)");
+  command->add_option("--json", options->json, "path: write JSON; - for standard output");
+  set_action(*command, options, action, show);
+}
+
 void add_accuracy(CLI::App& app, Action& action) {
   auto options = std::make_shared<AccuracyOptions>();
   CLI::App* command = app.add_subcommand(
@@ -410,23 +437,7 @@ std::string unexpected(const CLI::App& app, const std::string& word) {
   for (const CLI::App* sub : command.get_subcommands({})) {
     known.push_back(sub->get_name());
   }
-  if (known.empty()) {
-    return "unexpected argument '" + word + "' of '" + full_name(command) + "'";
-  }
-  const std::string meant = did_you_mean(word, known);
-  return "unknown command '" + word + "'" +
-         (meant.empty() ? "; allowed: " + quoted_list(known) : meant);
-}
-
-/// CLI11's own sentences in the form of ours: lower case, no full stop.
-std::string house_style(std::string message) {
-  if (message.size() > 1 && std::islower(static_cast<unsigned char>(message[1])) != 0) {
-    message[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(message[0])));
-  }
-  while (!message.empty() && (message.back() == '.' || message.back() == '\n')) {
-    message.pop_back();
-  }
-  return message;
+  return unknown_word(word, full_name(command), known);
 }
 
 [[noreturn]] void fail(const CLI::App& app, const CLI::ParseError& error) {
@@ -453,6 +464,7 @@ int run_command_line(const std::vector<std::string>& arguments, Console& console
   Action action;
   add_accuracy(app, action);
   add_calibrate(app, action);
+  add_collect(app, action);
   add_diagnose(app, action);
   add_fabric(app, action);
   add_list(app, action);
@@ -463,6 +475,7 @@ int run_command_line(const std::vector<std::string>& arguments, Console& console
   add_preflight(app, action);
   add_run(app, action);
   add_select(app, action);
+  add_show(app, action);
   add_validate(app, action);
   add_version(app, action);
   try {

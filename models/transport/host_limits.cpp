@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "models/transport/layers.h"
 #include "sim/core/check.h"
 
 namespace busbw::transport {
@@ -100,7 +101,7 @@ std::optional<engine::LinkId> HostLimits::of_verbs(std::size_t host, std::size_t
   if (!rate) {
     return std::nullopt;
   }
-  return named(verbs_, built_.nics[host][nic], "verbs in software", *rate);
+  return named(verbs_, built_.nics[host][nic], kSoftwareVerbs, *rate);
 }
 
 engine::LinkId HostLimits::named(std::map<topologies::NodeId, engine::LinkId>& known,

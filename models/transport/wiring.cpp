@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "models/transport/layers.h"
 #include "sim/core/check.h"
 #include "sim/core/errors.h"
 
@@ -347,7 +348,7 @@ void Wiring::append_verbs(Connection& connection, std::size_t host, const NetPor
 void Wiring::append_proxy(Connection& connection, RankId rank, Bandwidth rate) {
   const auto [entry, is_new] = proxies_.try_emplace(rank);
   if (is_new) {
-    entry->second = engine_.add_link(fmt::format("rank {} proxy thread", rank.value()), rate);
+    entry->second = engine_.add_link(proxy_thread_name(rank), rate);
   }
   connection.path.push_back(entry->second);
 }

@@ -36,6 +36,7 @@ class Broken : public std::runtime_error {
 void require(bool holds, const std::string& property, const std::string& input);
 
 std::vector<Fuzzer> accuracy_fuzzers();
+std::vector<Fuzzer> collect_fuzzers();
 std::vector<Fuzzer> collectives_fuzzers();
 std::vector<Fuzzer> core_fuzzers();
 std::vector<Fuzzer> facts_fuzzers();
