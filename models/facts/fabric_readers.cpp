@@ -72,7 +72,7 @@ class DeviceFileReader : public LineReader {
       put(facts, line, "dev.no_infiniband", {});
       return true;
     }
-    const std::vector<std::string_view> words = split_blanks(line.bare);
+    const std::vector<std::string_view>& words = line.words;
     if (words.empty() || words.size() > 64) {
       return false;
     }
@@ -105,6 +105,9 @@ class HcaTableReader : public LineReader {
   [[nodiscard]] std::string kind() const override { return "table of HCAs"; }
 
   bool read(const SourceLine& line, FactStore& facts) override {
+    if (line.bare.find('|') == kNone) {
+      return false;
+    }
     const std::vector<std::string_view> cells = split(line.bare, '|');
     if (cells.size() < 4) {
       return false;
@@ -161,6 +164,10 @@ class CounterReader : public LineReader {
     if (!key_and_value(line.bare, key, value)) {
       return false;
     }
+    if (value.empty() ||
+        (value[0] != '.' && (value[0] < '0' || value[0] > '9') && key.find('_') == kNone)) {
+      return false;
+    }
     std::string name = lower(key.substr(key.rfind('/') == kNone ? 0 : key.rfind('/') + 1));
     while (!value.empty() && value.front() == '.') {
       value.remove_prefix(1);
@@ -186,7 +193,7 @@ class QosReader : public LineReader {
   [[nodiscard]] std::string kind() const override { return "mlnx_qos"; }
 
   bool read(const SourceLine& line, FactStore& facts) override {
-    const std::vector<std::string_view> words = split_blanks(line.bare);
+    const std::vector<std::string_view>& words = line.words;
     std::string_view key;
     std::string_view value;
     const bool pair = key_and_value(line.bare, key, value);

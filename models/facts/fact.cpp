@@ -22,9 +22,14 @@ std::size_t whole_characters(std::string_view text, std::size_t most) {
 }
 
 std::string key_of(const Fact& fact) {
-  std::string key = fact.name + '\n' + fact.host;
+  std::string key;
+  key.reserve(128);
+  key += fact.name + '\n' + fact.host;
   for (const Fact::Field& field : fact.fields) {
-    key += '\n' + field.first + '=' + field.second;
+    key += '\n';
+    key += field.first;
+    key += '=';
+    key += field.second;
   }
   return key;
 }
@@ -63,6 +68,11 @@ std::string quote(std::string_view line) {
 }
 
 void FactStore::add(Fact fact) {
+  const std::string line = std::move(fact.line);
+  add(std::move(fact), line);
+}
+
+void FactStore::add(Fact fact, std::string_view line) {
   std::vector<std::size_t>& same_name = by_name_[fact.name];
   std::string key = key_of(fact);
   const auto known = by_key_.find(key);
@@ -75,6 +85,7 @@ void FactStore::add(Fact fact) {
     return;
   }
   fact.last_line = fact.where.line;
+  fact.line = quote(line);
   by_key_.emplace(std::move(key), facts_.size());
   same_name.push_back(facts_.size());
   facts_.push_back(std::move(fact));

@@ -44,6 +44,8 @@ class FactStore {
  public:
   /// Counts a fact that is there already (equal name, host and fields).
   void add(Fact fact);
+  /// The same for a fact that was read from `line`, which is quoted only when the fact is new.
+  void add(Fact fact, std::string_view line);
   /// Something that could not be read: a cut line, a value that is none. The rest was read.
   void note(Location where, std::string message);
 

@@ -39,7 +39,7 @@ class TopoReader : public LineReader {
           {{"count", std::to_string(gpus)}, {"nics", std::to_string(devices_.size() - gpus)}});
       return true;
     }
-    const std::vector<std::string_view> words = split_blanks(line.bare);
+    const std::vector<std::string_view>& words = line.words;
     if (devices_.empty() || words.empty()) {
       return false;
     }
@@ -163,7 +163,7 @@ class NvlinkReader : public LineReader {
   [[nodiscard]] std::string kind() const override { return "nvidia-smi nvlink -s"; }
 
   bool read(const SourceLine& line, FactStore& facts) override {
-    const std::vector<std::string_view> words = split_blanks(line.bare);
+    const std::vector<std::string_view>& words = line.words;
     if (words.size() >= 3 && words[0] == "GPU" && words[1].back() == ':' &&
         line.bare.find("UUID") != std::string_view::npos) {
       gpu_ = std::string(words[1].substr(0, words[1].size() - 1));

@@ -40,7 +40,7 @@ class ModuleReader : public LineReader {
     if (asked_ && (line.text == "#" || line.text == "$")) {
       return true;  // the prompt behind an empty answer
     }
-    const std::vector<std::string_view> words = split_blanks(line.bare);
+    const std::vector<std::string_view>& words = line.words;
     if (words.size() < 3 || words.size() > 4 || !is_module(words[0])) {
       return false;
     }
@@ -99,9 +99,12 @@ class LimitReader : public LineReader {
   [[nodiscard]] std::string kind() const override { return "ulimit -a"; }
 
   bool read(const SourceLine& line, FactStore& facts) override {
+    if (line.words.size() < 3 || (line.bare.find('(') == kNone && line.words[0] != "Max")) {
+      return false;
+    }
     const std::string text = lower(line.bare);
     if (text.rfind("max locked memory", 0) == 0) {
-      const std::vector<std::string_view> words = split_blanks(line.bare);
+      const std::vector<std::string_view>& words = line.words;
       const bool proc = words.size() > 4 && words.back() == "bytes";
       const std::string_view value = proc ? words[words.size() - 3] : words.back();
       const std::optional<std::int64_t> number = parse_integer(value);
@@ -154,7 +157,7 @@ class ShmReader : public LineReader {
   [[nodiscard]] std::string kind() const override { return "df or /proc/mounts"; }
 
   bool read(const SourceLine& line, FactStore& facts) override {
-    const std::vector<std::string_view> words = split_blanks(line.bare);
+    const std::vector<std::string_view>& words = line.words;
     if (words.size() >= 6 && words[0] == "Filesystem") {
       return true;
     }

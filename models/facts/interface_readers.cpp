@@ -30,9 +30,10 @@ class IpReader : public LineReader {
   [[nodiscard]] std::string kind() const override { return "ip addr or ip link"; }
 
   bool read(const SourceLine& line, FactStore& facts) override {
-    const std::vector<std::string_view> words = split_blanks(line.bare);
+    const std::vector<std::string_view>& words = line.words;
     const bool heading = is_heading(words);
-    const bool brief = !heading && !parse_ip(line.bare, "").empty();
+    const bool brief =
+        !heading && words.size() > 1 && is_state(words[1]) && !parse_ip(line.bare, "").empty();
     if (heading || brief) {
       file_ = line.file;
       host_ = line.host;
@@ -86,6 +87,11 @@ class IpReader : public LineReader {
   }
 
  private:
+  static bool is_state(std::string_view word) {
+    return word == "UP" || word == "DOWN" || word == "UNKNOWN" || word == "LOWERLAYERDOWN" ||
+           word == "DORMANT" || word == "NOTPRESENT" || word == "TESTING";
+  }
+
   static bool is_heading(const std::vector<std::string_view>& words) {
     return words.size() >= 3 && words[0].size() > 1 && words[0].back() == ':' &&
            parse_integer(words[0].substr(0, words[0].size() - 1)) && words[1].back() == ':' &&
@@ -134,7 +140,7 @@ class TypedListReader : public LineReader {
   [[nodiscard]] std::string kind() const override { return "list of interfaces"; }
 
   bool read(const SourceLine& line, FactStore& facts) override {
-    const std::vector<std::string_view> words = split_blanks(line.bare);
+    const std::vector<std::string_view>& words = line.words;
     if (words.size() < 4 || words[0].back() != ':' ||
         !parse_integer(words[0].substr(0, words[0].size() - 1)) ||
         (words[2] != "\xe2\x86\x92" && words[2] != "->" && words[2] != "=>" && words[2] != "-")) {
@@ -165,7 +171,7 @@ class RouteReader : public LineReader {
   [[nodiscard]] std::string kind() const override { return "ip route"; }
 
   bool read(const SourceLine& line, FactStore& facts) override {
-    const std::vector<std::string_view> words = split_blanks(line.bare);
+    const std::vector<std::string_view>& words = line.words;
     if (words.size() < 3 || (words[0] != "default" && words[0].find('/') == kNone) ||
         (words[1] != "via" && words[1] != "dev")) {
       return false;

@@ -14,8 +14,7 @@ void put(FactStore& facts, const SourceLine& line, std::string_view name,
   fact.host = line.host;
   fact.fields = std::move(fields);
   fact.where = {line.file, line.number, 1};
-  fact.line = quote(line.text);
-  facts.add(std::move(fact));
+  facts.add(std::move(fact), line.text);
 }
 
 bool key_and_value(std::string_view line, std::string_view& key, std::string_view& value) {

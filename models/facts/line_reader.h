@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "models/facts/fact.h"
+#include "sim/core/text.h"
 
 namespace busbw::facts {
 
@@ -16,6 +17,7 @@ struct SourceLine {
   std::string_view text;    // without colour codes
   std::string_view bare;    // trimmed, without the signs of a paste in front ("# ", "$ ")
   const std::string& host;  // that the file is about; empty: not known
+  std::vector<std::string_view> words = split_blanks(bare);  // of `bare`
 };
 
 class LineReader {

@@ -3,6 +3,7 @@
 // driver.
 #include "models/facts/message_lines.h"
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -145,6 +146,7 @@ struct MessageReader::Table {
     std::string fact;
     LinePattern pattern;
     Refine refine;
+    std::size_t slot;  // of its four letters
   };
   static constexpr std::size_t kSlots = 65'536;
   std::vector<Entry> entries;
@@ -153,8 +155,9 @@ struct MessageReader::Table {
   Table() {
     for (const Shape& shape : kShapes) {
       LinePattern pattern(shape.shape);
-      seen[slot(pattern.sample())] = true;
-      entries.push_back({shape.kind, shape.fact, std::move(pattern), shape.refine});
+      const std::size_t here = slot(pattern.sample());
+      seen[here] = true;
+      entries.push_back({shape.kind, shape.fact, std::move(pattern), shape.refine, here});
     }
   }
 
@@ -166,14 +169,24 @@ struct MessageReader::Table {
     return hash % kSlots;
   }
 
-  /// False when no shape can stand in the line: most lines of a training log end here.
-  [[nodiscard]] bool may_match(std::string_view line) const {
+  /// The shapes that may stand in the line, by their four letters, in the order of the table: none
+  /// for most lines of a training log.
+  [[nodiscard]] std::vector<std::size_t> candidates(std::string_view line) const {
+    std::vector<std::size_t> found;
     for (std::size_t at = 0; at + LinePattern::kSample <= line.size(); at++) {
-      if (seen[slot(line.substr(at, LinePattern::kSample))]) {
-        return true;
+      const std::size_t here = slot(line.substr(at, LinePattern::kSample));
+      if (!seen[here]) {
+        continue;
+      }
+      for (std::size_t i = 0; i < entries.size(); i++) {
+        if (entries[i].slot == here) {
+          found.push_back(i);
+        }
       }
     }
-    return false;
+    std::sort(found.begin(), found.end());
+    found.erase(std::unique(found.begin(), found.end()), found.end());
+    return found;
   }
 };
 
@@ -182,10 +195,8 @@ MessageReader::~MessageReader() = default;
 
 std::string_view MessageReader::read(std::string_view line, const std::string& host,
                                      const Location& where, FactStore& facts) {
-  if (!table_->may_match(line)) {
-    return {};
-  }
-  for (const Table::Entry& entry : table_->entries) {
+  for (const std::size_t index : table_->candidates(line)) {
+    const Table::Entry& entry = table_->entries[index];
     std::optional<std::vector<Fact::Field>> fields = entry.pattern.match(line);
     if (!fields) {
       continue;
@@ -201,8 +212,7 @@ std::string_view MessageReader::read(std::string_view line, const std::string& h
     for (Fact& fact : found) {
       fact.host = host;
       fact.where = where;
-      fact.line = quote(line);
-      facts.add(std::move(fact));
+      facts.add(std::move(fact), line);
     }
     return entry.kind;
   }

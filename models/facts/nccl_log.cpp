@@ -223,8 +223,7 @@ void NcclLogReader::read(const NcclLine& nccl, std::string_view line, const Loca
   const auto add = [&](Fact fact) {
     fact.host = nccl.host;
     fact.where = where;
-    fact.line = quote(line);
-    facts.add(std::move(fact));
+    facts.add(std::move(fact), line);
   };
   Fact counted;
   counted.name = "nccl.log";

@@ -109,7 +109,7 @@ class PortReader : public LineReader {
 
  private:
   bool heading(const SourceLine& line, FactStore& facts) {
-    const std::vector<std::string_view> words = split_blanks(line.bare);
+    const std::vector<std::string_view>& words = line.words;
     if (words.size() == 2 && words[0] == "CA" && words[1].size() > 2 && words[1].front() == '\'' &&
         words[1].back() == '\'') {
       flush(facts);
@@ -263,7 +263,7 @@ class RdmaLinkReader : public LineReader {
   [[nodiscard]] std::string kind() const override { return "rdma link"; }
 
   bool read(const SourceLine& line, FactStore& facts) override {
-    const std::vector<std::string_view> words = split_blanks(line.bare);
+    const std::vector<std::string_view>& words = line.words;
     const std::size_t slash = words.size() > 3 ? words[1].find('/') : kNone;
     if (words.empty() || words[0] != "link" || slash == kNone) {
       return false;
@@ -301,7 +301,7 @@ class GidReader : public LineReader {
   [[nodiscard]] std::string kind() const override { return "show_gids"; }
 
   bool read(const SourceLine& line, FactStore& facts) override {
-    const std::vector<std::string_view> words = split_blanks(line.bare);
+    const std::vector<std::string_view>& words = line.words;
     if (words.size() >= 4 && words[0] == "DEV" && words[1] == "PORT") {
       put(facts, line, "rdma.gid_table", {});
       return true;
@@ -340,7 +340,7 @@ class NetdevReader : public LineReader {
   [[nodiscard]] std::string kind() const override { return "ibdev2netdev"; }
 
   bool read(const SourceLine& line, FactStore& facts) override {
-    const std::vector<std::string_view> words = split_blanks(line.bare);
+    const std::vector<std::string_view>& words = line.words;
     if (words.size() < 5 || words[1] != "port" || words[3] != "==>") {
       return false;
     }
@@ -360,9 +360,12 @@ class PkeyReader : public LineReader {
   [[nodiscard]] std::string kind() const override { return "P_Key table"; }
 
   bool read(const SourceLine& line, FactStore& facts) override {
-    const std::vector<std::string_view> parts = split(line.bare, '/');
     const std::size_t at = line.bare.find("/pkeys/");
-    if (at == kNone || parts.size() < 5) {
+    if (at == kNone) {
+      return false;
+    }
+    const std::vector<std::string_view> parts = split(line.bare, '/');
+    if (parts.size() < 5) {
       return false;
     }
     std::string_view key;

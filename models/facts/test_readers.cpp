@@ -45,7 +45,7 @@ class NcclTestsReader : public LineReader {
     if (heading(line, facts)) {
       return true;
     }
-    const std::vector<std::string_view> words = split_blanks(line.bare);
+    const std::vector<std::string_view>& words = line.words;
     static constexpr std::string_view kTypes[] = {
         "float",  "half",  "bfloat16", "double",   "int8",   "uint8", "int32",
         "uint32", "int64", "uint64",   "fp8_e4m3", "f8e4m3", "f8e5m2"};
@@ -93,7 +93,7 @@ class NcclTestsReader : public LineReader {
       put(facts, line, "test.checked", {{"errors", std::string(word)}});
       return true;
     }
-    const std::vector<std::string_view> words = split_blanks(line.bare);
+    const std::vector<std::string_view>& words = line.words;
     if (words.size() > 6 && words[0] == "Rank" && parse_integer(words[1])) {
       for (std::size_t i = 2; i + 1 < words.size(); i++) {
         if (words[i] == "on") {
@@ -148,7 +148,7 @@ class PerftestReader : public LineReader {
   [[nodiscard]] std::string kind() const override { return "perftest"; }
 
   bool read(const SourceLine& line, FactStore& facts) override {
-    const std::vector<std::string_view> words = split_blanks(line.bare);
+    const std::vector<std::string_view>& words = line.words;
     if (line.bare.rfind("RDMA_", 0) == 0 || line.bare.rfind("Send BW", 0) == 0 ||
         line.bare.rfind("Send Latency", 0) == 0) {
       open_ = true;
@@ -206,7 +206,7 @@ class IperfReader : public LineReader {
   [[nodiscard]] std::string kind() const override { return "iperf3"; }
 
   bool read(const SourceLine& line, FactStore& facts) override {
-    const std::vector<std::string_view> words = split_blanks(line.bare);
+    const std::vector<std::string_view>& words = line.words;
     for (std::size_t i = 1; i < words.size(); i++) {
       const double unit = words[i] == "Gbits/sec" ? 1 : words[i] == "Mbits/sec" ? 0.001 : 0;
       const std::optional<double> value =
@@ -227,6 +227,10 @@ class PairTableReader : public LineReader {
   [[nodiscard]] std::string kind() const override { return "table of hosts"; }
 
   bool read(const SourceLine& line, FactStore& /*facts*/) override {
+    constexpr std::size_t kMostWords = 6;  // with marks and a unit between and behind them
+    if (line.words.size() < 2 || line.words.size() > kMostWords) {
+      return false;
+    }
     std::string text(line.bare);
     const bool unit =
         text.find("GB/s") != std::string::npos || text.find("GBps") != std::string::npos;
