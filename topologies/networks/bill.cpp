@@ -18,6 +18,11 @@ std::optional<double> amount(const std::map<std::string, double>& inputs, const 
                                : std::optional(found->second * static_cast<double>(count));
 }
 
+/// A value of one that is not given is 0.
+std::optional<double> of_each(double value, std::int64_t count) {
+  return value > 0 ? std::optional(value * static_cast<double>(count)) : std::nullopt;
+}
+
 void add_total(std::optional<double>& total, const std::optional<double>& part) {
   if (part) {
     total = total.value_or(0) + *part;
@@ -72,11 +77,8 @@ Bill bill_of(const BuiltFabric& built, const std::string& currency, const Inputs
         amount(power.cables, model, count));
   }
   for (const auto& [rate, count] : ports) {
-    const auto each = [&](double value) {
-      return value > 0 ? std::optional(value * static_cast<double>(count)) : std::nullopt;
-    };
     bill.nic_ports += count;
-    add("NIC port", {0, "", 0, rate}, count, each(prices.nic), each(power.nic));
+    add("NIC port", {0, "", 0, rate}, count, of_each(prices.nic, count), of_each(power.nic, count));
   }
   return bill;
 }
