@@ -127,7 +127,8 @@ void compare_hcas(FactStore& store) {
       links.emplace(fact.host + '/' + std::string(fact.get("link")), fact);
     }
   }
-  for (const auto& [key, fact] : links) {
+  for (const auto& link : links) {
+    const Fact& fact = link.second;
     const auto of_this = std::count_if(links.begin(), links.end(), [&](const auto& entry) {
       return entry.second.host == fact.host;
     });
