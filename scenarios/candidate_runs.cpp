@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "scenarios/faults.h"
 #include "scenarios/job.h"
 #include "sim/core/check.h"
 #include "sim/core/errors.h"
@@ -197,7 +198,8 @@ CandidateRuns::~CandidateRuns() = default;
 
 Run CandidateRuns::run(Candidate candidate, Bytes bytes, Fingerprint& fingerprint) {
   const Cut cut = cut_of(stage_.plan, stage_.variant, candidate, bytes);
-  if (choice_.level == Level::kPlayed || stage_.plan.measured) {
+  // What an event does to a part of the job says nothing of the whole.
+  if (choice_.level == Level::kPlayed || stage_.plan.measured || !is_calm(stage_.variant)) {
     return play_candidate(stage_, candidate, cut, fingerprint);
   }
   if (choice_.level == Level::kSteady || stage_.plan.shape.ranks > kMostRanks) {

@@ -215,6 +215,9 @@ Plan make_plan(const Variant& variant, const Job& job) {
   plan.equal_hosts = graph.groups.size() == 1 && equal_nics(variant.cluster);
   plan.shape.heads = nvls_heads(graph);
   plan.node_of = nodes_of(graph);
+  for (const nccl::HostDecision& host : job.selection.hosts) {
+    plan.addresses.push_back(host.bootstrap_address.value_or(""));
+  }
   // The hosts of one NVLink domain are one node to NCCL.
   if (variant.cluster.hosts.size() > 1 && graph.comm.nodes > 1) {
     set_network(variant, job, plan);

@@ -41,7 +41,7 @@ struct Plan {
   std::vector<std::int32_t> node_of;
   RankPorts ring_ports;  // empty on one host
   RankPorts tree_ports;
-  RankPorts nvls_ports;             // of heads, the same on each channel
+  RankPorts nvls_ports;  // of heads, the same on each channel
   /// Of what goes point to point; nothing on one host.
   std::function<transport::PortPair(RankId from, RankId to, ChannelId channel)> pair_ports;
   transport::WiringOptions wiring;  // protocol and ports to be set per candidate
@@ -51,6 +51,7 @@ struct Plan {
   nccl::graph::Tuning tuning;
   nccl::graph::Switches switches;
   std::optional<MeasuredNetwork> measured;
+  std::vector<std::string> addresses;  // by which the hosts know each other, empty ones unknown
 };
 
 /// What `job`, which runs, means for `variant`. Throws InputError when a chosen device is no NIC of

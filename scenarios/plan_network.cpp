@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "models/collectives/make_schedule.h"
+#include "models/nccl/connection_settings.h"
 #include "models/nccl/reach.h"
 #include "sim/core/check.h"
 #include "sim/core/errors.h"
@@ -334,6 +335,12 @@ void set_network(const Variant& variant, const Job& job, Plan& plan) {
     };
   }
   set_sockets(variant, job.selection, plan);
+  const nccl::ConnectionSettings settings =
+      nccl::connection_settings(variant.environment, variant.version);
+  wiring.traffic = variant.traffic;
+  wiring.queue_pairs = settings.queue_pairs;
+  wiring.split_data = settings.split_data;
+  wiring.pkey_index = settings.pkey_index;
 }
 
 std::vector<std::int32_t> nodes_of(const nccl::graph::Decision& graph) {

@@ -5,10 +5,14 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "models/collectives/make_schedule.h"
 #include "models/transport/measured_wiring.h"
 #include "scenarios/cut.h"
+#include "scenarios/fault_outcome.h"
+#include "scenarios/faults.h"
+#include "scenarios/link_loads.h"
 #include "scenarios/measured_player.h"
 #include "scenarios/plan.h"
 #include "scenarios/player.h"
@@ -234,6 +238,58 @@ Run play_on_measured(const Stage& stage, Candidate candidate, const Cut& cut,
   return run_of(candidate, cut, {schedule, shape, playback, carried}, *engine);
 }
 
+transport::WiringOptions wiring_options(const Stage& stage, Candidate candidate,
+                                        const collectives::Schedule& schedule) {
+  const params::BlockSpeed& block = params::block_speed(stage.context.transports.blocks, stage.sm);
+  transport::WiringOptions options = stage.plan.wiring;
+  options.protocol = candidate.protocol;
+  options.ports = ports_of(stage.plan, candidate.algorithm);
+  if (candidate.algorithm == Algorithm::kDirect) {
+    options.pair_ports = stage.plan.pair_ports;
+  }
+  options.tree = candidate.algorithm == Algorithm::kTree ||
+                 candidate.algorithm == Algorithm::kNvlsTree ||
+                 candidate.algorithm == Algorithm::kCollNetChain;
+  options.nvls_share = block.nvls_share;
+  options.nvlink_share = block.nvlink_share;
+  options.slower = block.slower[static_cast<std::size_t>(candidate.protocol)];
+  const std::vector<std::int32_t>& plan_nodes = stage.plan.node_of;
+  for (const collectives::SwitchNode& node : schedule.switches) {
+    transport::SwitchPlace& place = options.switches.emplace_back();
+    if (node.kind == collectives::SwitchNode::Kind::kNvSwitch) {
+      const auto first = std::find(plan_nodes.begin(), plan_nodes.end(), node.host);
+      place.host = static_cast<std::size_t>(
+          stage.plan.shape.host_of[static_cast<std::size_t>(first - plan_nodes.begin())]);
+    }
+  }
+  return options;
+}
+
+/// What a lane has of its block, and the block of its speed.
+struct LaneShare {
+  Ratio of_block;
+  Ratio of_speed;
+};
+
+LaneSpeed lane_speed(const Stage& stage, Candidate candidate, const Cut& cut, ChannelId channel,
+                     LaneShare share) {
+  const params::ThreadBlocks& blocks = stage.context.transports.blocks;
+  const params::BlockSpeed& block = params::block_speed(blocks, stage.sm);
+  const auto protocol = static_cast<std::size_t>(candidate.protocol);
+  const std::int64_t full = blocks.threads[protocol];
+  const Ratio part{std::min<std::int64_t>(cut.threads, full) * share.of_block.numerator,
+                   full * share.of_block.denominator};
+  const Ratio left = share.of_speed;
+  LaneSpeed speed;
+  speed.stream = block.stream[protocol] * part * spread(blocks, channel) * left;
+  speed.per_primitive = Duration::picoseconds(
+      scale(scale(blocks.per_primitive[protocol].ps(), block.slower[protocol]),
+            {left.denominator, left.numerator}));
+  speed.read_round = blocks.round[protocol] * scale(full, part);
+  speed.first_round = speed.read_round / cut.pieces;
+  return speed;
+}
+
 }  // namespace
 
 Stage::Stage(const Variant& of, const Plan& planned, const Context& within, engine::Kind kind)
@@ -254,29 +310,12 @@ Run play_candidate(const Stage& stage, Candidate candidate, const Cut& cut,
       {stage.variant.workload.collective, candidate.algorithm, shape, cut.options});
   const std::unique_ptr<engine::Engine> engine = engine::make_engine(stage.engine);
   const params::Transports& transports = stage.context.transports;
-  const params::BlockSpeed& block = params::block_speed(transports.blocks, stage.sm);
-  transport::WiringOptions wiring_options = stage.plan.wiring;
-  wiring_options.protocol = candidate.protocol;
-  wiring_options.ports = ports_of(stage.plan, candidate.algorithm);
-  if (candidate.algorithm == Algorithm::kDirect) {
-    wiring_options.pair_ports = stage.plan.pair_ports;
+  transport::Wiring wiring(*engine, stage.variant.cluster, stage.built, transports,
+                           wiring_options(stage, candidate, schedule));
+  std::optional<Faults> faults;
+  if (!is_calm(stage.variant)) {
+    faults.emplace(stage, wiring);
   }
-  wiring_options.tree = candidate.algorithm == Algorithm::kTree ||
-                        candidate.algorithm == Algorithm::kNvlsTree ||
-                        candidate.algorithm == Algorithm::kCollNetChain;
-  wiring_options.nvls_share = block.nvls_share;
-  wiring_options.nvlink_share = block.nvlink_share;
-  wiring_options.slower = block.slower[static_cast<std::size_t>(candidate.protocol)];
-  const std::vector<std::int32_t>& plan_nodes = stage.plan.node_of;
-  for (const collectives::SwitchNode& node : schedule.switches) {
-    transport::SwitchPlace& place = wiring_options.switches.emplace_back();
-    if (node.kind == collectives::SwitchNode::Kind::kNvSwitch) {
-      const auto first = std::find(plan_nodes.begin(), plan_nodes.end(), node.host);
-      place.host = static_cast<std::size_t>(
-          stage.plan.shape.host_of[static_cast<std::size_t>(first - plan_nodes.begin())]);
-    }
-  }
-  transport::Wiring wiring(*engine, stage.variant.cluster, stage.built, transports, wiring_options);
   const auto protocol = static_cast<std::size_t>(candidate.protocol);
   PlayOptions options;
   options.slots = cut.slots;
@@ -284,30 +323,44 @@ Run play_candidate(const Stage& stage, Candidate candidate, const Cut& cut,
   options.payload_share = transports.payload_share[protocol];
   options.pieces = cut.pieces;
   options.piece_per_chunk = cut.options.slices == 1;
+  LinkLoads loads;
   options.connect = [&](RankId from, RankId to, ChannelId channel) {
-    return wiring.connect(from, to, channel);
+    transport::Connection connection = wiring.connect(from, to, channel);
+    if (stage.context.hottest_links > 0) {
+      loads.add(connection, from, to);
+    }
+    return connection;
   };
+  options.connected = [&] { wiring.settle(cut.options.chunk); };
   const auto lanes = lane_counts(schedule);
   options.speed = [&](const collectives::Lane& lane) -> std::optional<LaneSpeed> {
     if (lane.rank.value() >= schedule.ranks) {
       return std::nullopt;
     }
-    const Ratio share =
-        lane_share(transports.blocks, candidate, lane, lanes.at({lane.rank, lane.channel}));
-    const std::int64_t full = transports.blocks.threads[protocol];
-    const Ratio part{std::min<std::int64_t>(cut.threads, full) * share.numerator,
-                     full * share.denominator};
-    LaneSpeed speed;
-    speed.stream = block.stream[protocol] * part * spread(transports.blocks, lane.channel);
-    speed.per_primitive = Duration::picoseconds(
-        scale(transports.blocks.per_primitive[protocol].ps(), block.slower[protocol]));
-    speed.read_round = transports.blocks.round[protocol] * scale(full, part);
-    speed.first_round = speed.read_round / cut.pieces;
-    return speed;
+    const std::int32_t beside = lanes.at({lane.rank, lane.channel});
+    return lane_speed(stage, candidate, cut, lane.channel,
+                      {lane_share(transports.blocks, candidate, lane, beside),
+                       faults ? faults->speed_of(lane.rank) : Ratio{1, 1}});
   };
+  options.trouble = faults ? &faults->trouble() : nullptr;
   const Playback playback = play(*engine, schedule, options, fingerprint);
   Run run = run_of(candidate, cut, {schedule, shape, playback, {}}, *engine);
+  if (faults) {
+    // A call of its own: others before and after it would meet other events.
+    run.time = run.latency;
+    run.faults = fault_outcome(stage, *faults, playback, wiring,
+                               cut.options.bytes / stage.variant.workload.element);
+    run.failure.reset();
+    if (!run.faults->completed) {
+      run.failure = playback.failure.value_or("the watchdog");
+      run.time = run.latency = run.faults->end;
+      run.bottleneck = {};
+      return run;
+    }
+  }
   add_host(run, stage);
+  run.hottest =
+      loads.hottest(*engine, run.time, static_cast<std::size_t>(stage.context.hottest_links));
   return run;
 }
 

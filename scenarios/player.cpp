@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "models/collectives/connections.h"
+#include "scenarios/carrier.h"
 #include "scenarios/lanes.h"
 #include "scenarios/primitive.h"
 #include "sim/core/check.h"
@@ -22,23 +23,14 @@ using collectives::Step;
 
 enum EventKind : std::int64_t { kStart = 1, kArrival = 2, kLaneEnd = 3 };
 
-struct Message {
-  Bytes bytes;
-  SimTime posted;
-  std::int32_t pieces = 0;  // sends that it is made of
-};
-
-/// One connection: a FIFO of messages and the counters of its slots.
+/// One connection: the counters of its slots.
 struct Wire {
-  transport::Connection connection;
-  std::vector<Message> messages;  // posted to a path of its own
-  std::vector<char> closes;       // per send, where pieces are joined: whether a message ends there
-  Message filling;                // the sends since
-  std::size_t started = 0;        // of messages: handed to the engine
+  std::vector<char> closes;  // per send, where pieces are joined: whether a message ends there
+  Message filling;           // the sends since
   std::int64_t posted = 0;
   std::int64_t arrived = 0;
   std::int64_t consumed = 0;
-  bool busy = false;
+  Bytes outstanding;                             // posted and not arrived
   std::int32_t blocked_sender = Lanes::kNone;    // lane
   std::int32_t blocked_receiver = Lanes::kNone;  // lane
 };
@@ -67,31 +59,108 @@ class Player {
   }
 
   Playback play() {
-    const SimTime begin = engine_.now();
-    end_ = begin + options_.launch;
+    begin_ = engine_.now();
+    end_ = begin_ + options_.launch;
+    if (options_.connected) {
+      options_.connected();
+    }
+    if (options_.trouble != nullptr) {
+      expect(*options_.trouble);
+    }
     engine_.after(options_.launch, [this] {
       turns_.enqueue_all();
       turns_.run();
     });
     engine_.run();
-    if (!result_.failure) {
+    result_.stuck = open_lanes_ > 0 && !result_.ended;
+    if (!result_.failure && !result_.ended && options_.trouble == nullptr) {
       turns_.check_all_done();
     }
-    result_.time = end_ - begin;
+    result_.time = end_ - begin_;
     result_.period = options_.launch + longest_part();
+    count_bytes();
     return result_;
   }
 
  private:
+  /// Sets the timers of what will go wrong.
+  void expect(const Trouble& trouble) {
+    for (const Incident& incident : trouble.incidents) {
+      engine_.after(incident.at, [this, &incident] {
+        incident.happen();
+        carrier_->incident(incident);
+        for (std::size_t lane = 0; options_.speed && lane < lanes_.size(); ++lane) {
+          lanes_[lane].speed = options_.speed(schedule_.lanes[lane]);
+        }
+      });
+    }
+    if (trouble.watchdog) {
+      engine_.after(*trouble.watchdog, [this] { give_up(); });
+    }
+  }
+
+  /// The framework ends the call, if it is not over.
+  void give_up() {
+    if (open_lanes_ > 0 && !result_.ended) {
+      result_.ended = engine_.now() - begin_;
+      carrier_->stop();
+    }
+  }
+
+  void on_broken(std::int32_t wire, bool at_once) {
+    const std::string& name = connections_[static_cast<std::size_t>(wire)].name;
+    if (!result_.failure) {
+      result_.failure = name;
+    }
+    if (options_.trouble == nullptr) {
+      return;
+    }
+    const collectives::Connection& ends = ends_[static_cast<std::size_t>(wire)];
+    if (result_.broken.empty() && options_.trouble->notice) {
+      engine_.after(*options_.trouble->notice, [this] { give_up(); });
+    }
+    result_.broken.push_back(
+        {ends.source, ends.destination, ends.channel, name, engine_.now() - begin_, at_once});
+  }
+
+  void count_bytes() {
+    for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
+      const std::vector<Step>& steps = schedule_.lanes[lane].steps;
+      const std::size_t done = turns_.done(static_cast<std::int32_t>(lane));
+      for (std::size_t step = 0; step < steps.size(); ++step) {
+        if (steps[step].op == collectives::Op::kSend) {
+          result_.asked += steps[step].bytes;
+          result_.lost += step < done ? Bytes() : steps[step].bytes;
+        }
+      }
+    }
+    for (const Wire& wire : wires_) {
+      result_.lost += wire.outstanding;
+    }
+    CHECK(result_.asked == result_.arrived + result_.lost, "{} bytes asked, {} arrived, {} lost",
+          result_.asked.count(), result_.arrived.count(), result_.lost.count());
+  }
+
   void resolve_wires() {
     collectives::Connections connections = collectives::connections_of(schedule_);
-    wires_.reserve(connections.list.size());
-    for (const collectives::Connection& connection : connections.list) {
-      wires_.emplace_back();
-      wires_.back().connection =
-          options_.connect(connection.source, connection.destination, connection.channel);
+    ends_ = std::move(connections.list);
+    wires_.resize(ends_.size());
+    connections_.reserve(ends_.size());
+    for (const collectives::Connection& ends : ends_) {
+      connections_.push_back(options_.connect(ends.source, ends.destination, ends.channel));
     }
+    carrier_.emplace(
+        engine_, connections_, ends_, options_.connect, options_.trouble,
+        Carrier::Events{[this](std::int32_t wire) { record(kStart, wire); },
+                        [this](std::int32_t wire, const Message& message) {
+                          on_arrival(wire, message.bytes, message.pieces);
+                        },
+                        [this] { turns_.run(); },
+                        [this](std::int32_t wire, bool at_once) { on_broken(wire, at_once); }});
     lanes_.resize(schedule_.lanes.size());
+    open_lanes_ = static_cast<std::int64_t>(
+        std::count_if(schedule_.lanes.begin(), schedule_.lanes.end(),
+                      [](const Lane& lane) { return !lane.steps.empty(); }));
     for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
       lanes_[lane].wires = std::move(connections.of_step[lane]);
       if (options_.speed) {
@@ -109,7 +178,7 @@ class Player {
 
   [[nodiscard]] bool uses_network(const std::vector<std::int32_t>& wires) const {
     return std::any_of(wires.begin(), wires.end(), [&](std::int32_t wire) {
-      return wire != Lanes::kNone && wires_[static_cast<std::size_t>(wire)].connection.carried;
+      return wire != Lanes::kNone && connections_[static_cast<std::size_t>(wire)].carried;
     });
   }
 
@@ -170,6 +239,9 @@ class Player {
   Wire& wire_of(const PrimitiveMessage& message) {
     return wires_[static_cast<std::size_t>(message.wire)];
   }
+  const transport::Connection& connection_of(const PrimitiveMessage& message) {
+    return connections_[static_cast<std::size_t>(message.wire)];
+  }
 
   void run_lane(std::int32_t id) {
     LaneState& state = lanes_[static_cast<std::size_t>(id)];
@@ -226,10 +298,10 @@ class Player {
     const Duration time =
         std::max(time_of(primitive, *state.speed), host_time_of(primitive, *state.speed));
     for (const PrimitiveMessage& message : primitive.receives) {
-      start_part(id, state, message, wire_of(message).connection.drain, time);
+      start_part(id, state, message, connection_of(message).drain, time);
     }
     for (const PrimitiveMessage& message : primitive.sends) {
-      start_part(id, state, message, wire_of(message).connection.fill, time);
+      start_part(id, state, message, connection_of(message).fill, time);
     }
     if (state.pending == 0) {
       ++state.pending;
@@ -253,7 +325,7 @@ class Player {
     Duration reads;
     for (const PrimitiveMessage& message : primitive.receives) {
       const Bytes rest = message.bytes - speed.first_round;
-      const Duration round_trip = wire_of(message).connection.read_round_trip;
+      const Duration round_trip = connection_of(message).read_round_trip;
       if (rest > Bytes() && round_trip > Duration()) {
         reads += Duration::picoseconds(
             scale(round_trip.ps(), Ratio{rest.count(), speed.read_round.count()}));
@@ -264,7 +336,7 @@ class Player {
     }
     Duration stores;
     for (const PrimitiveMessage& message : primitive.sends) {
-      if (!wire_of(message).connection.fill.empty()) {
+      if (!connection_of(message).fill.empty()) {
         stores += message.bytes * 2 / speed.stream;  // read and written
       }
     }
@@ -280,13 +352,13 @@ class Player {
     ++state.pending;
     engine::FlowSpec flow;
     flow.path = links;
-    flow.size = moved(message.bytes, wire_of(message).connection);
+    flow.size = moved(message.bytes, connection_of(message));
     flow.latency = state.speed->per_primitive;
     flow.rate_cap = flow.size / std::max(time, Duration::picoseconds(1));
     const std::int32_t wire = message.wire;
     engine_.start_flow(std::move(flow), [this, id, wire](engine::FlowEnd end) {
       if (end != engine::FlowEnd::kDone) {
-        fail(wire);
+        on_broken(wire, true);
         return;
       }
       on_part_end(id);
@@ -314,13 +386,13 @@ class Player {
       Wire& wire = wire_of(message);
       ++wire.posted;
       ++result_.messages;
-      if (wire.connection.carried) {
+      wire.outstanding += message.bytes;
+      if (connection_of(message).carried) {
         post(message);
       } else {
         record(kStart, message.wire);
-        const std::int32_t id_of_wire = message.wire;
-        engine_.after(wire.connection.latency, [this, id_of_wire] {
-          on_arrival(id_of_wire, 1);
+        engine_.after(connection_of(message).latency, [this, message] {
+          on_arrival(message.wire, message.bytes, 1);
           turns_.run();
         });
       }
@@ -330,6 +402,7 @@ class Player {
     if (turns_.at_end(id)) {
       state.last = engine_.now();
       end_ = std::max(end_, state.last);
+      --open_lanes_;
       record(kLaneEnd, id);
     }
   }
@@ -344,51 +417,20 @@ class Player {
       return;
     }
     wire.filling.posted = engine_.now();
-    wire.messages.push_back(std::exchange(wire.filling, {}));
-    start_next(send.wire);
+    const Message message = std::exchange(wire.filling, {});
+    carrier_->post(send.wire, message, moved(message.bytes, connection_of(send)));
   }
 
-  void start_next(std::int32_t wire_id) {
-    Wire& wire = wires_[static_cast<std::size_t>(wire_id)];
-    if (wire.busy || wire.started == wire.messages.size()) {
+  void on_arrival(std::int32_t wire_id, Bytes bytes, std::int32_t pieces) {
+    if (result_.ended) {
       return;
     }
-    const Message& message = wire.messages[wire.started];
-    const bool follows = wire.started > 0;
-    const std::int32_t pieces = message.pieces;
-    ++wire.started;
-    wire.busy = true;
-    record(kStart, wire_id);
-    engine::FlowSpec flow;
-    flow.path = wire.connection.path;
-    flow.size = moved(message.bytes, wire.connection);
-    // What is left of the latency after waiting for the messages before it.
-    flow.latency = std::max(wire.connection.latency - (engine_.now() - message.posted),
-                            follows ? wire.connection.per_message : Duration());
-    flow.rate_cap = wire.connection.rate_cap;
-    engine_.start_flow(std::move(flow), [this, wire_id, pieces](engine::FlowEnd end) {
-      wires_[static_cast<std::size_t>(wire_id)].busy = false;
-      if (end != engine::FlowEnd::kDone) {
-        fail(wire_id);
-        return;
-      }
-      on_arrival(wire_id, pieces);
-      start_next(wire_id);
-      turns_.run();
-    });
-  }
-
-  void on_arrival(std::int32_t wire_id, std::int32_t pieces) {
     Wire& wire = wires_[static_cast<std::size_t>(wire_id)];
     wire.arrived += pieces;
+    wire.outstanding -= bytes;
+    result_.arrived += bytes;
     record(kArrival, wire_id);
     turns_.wake(wire.blocked_receiver);
-  }
-
-  void fail(std::int32_t wire_id) {
-    if (!result_.failure) {
-      result_.failure = wires_[static_cast<std::size_t>(wire_id)].connection.name;
-    }
   }
 
   /// Payload over bytes moved of a connection's messages.
@@ -411,9 +453,14 @@ class Player {
   const Schedule& schedule_;
   const PlayOptions& options_;
   Fingerprint& fingerprint_;
+  std::vector<collectives::Connection> ends_;       // by wire
+  std::vector<transport::Connection> connections_;  // by wire
   std::vector<Wire> wires_;
   std::vector<LaneState> lanes_;
+  std::optional<Carrier> carrier_;
   Lanes turns_;
+  std::int64_t open_lanes_ = 0;  // that have steps left
+  SimTime begin_;
   SimTime end_;
   Playback result_;
 };

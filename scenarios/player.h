@@ -20,9 +20,11 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "models/collectives/schedule.h"
 #include "models/transport/connection.h"
+#include "scenarios/trouble.h"
 #include "sim/core/fingerprint.h"
 #include "sim/engine/engine.h"
 
@@ -45,7 +47,9 @@ struct PlayOptions {
   std::int32_t pieces = 1;
   bool piece_per_chunk = false;  // Step::chunk numbers the pieces; else all of a slot have the same
   std::function<transport::Connection(RankId from, RankId to, ChannelId channel)> connect;
+  std::function<void()> connected;  // all connections are made, time has not begun; may be empty
   std::function<std::optional<LaneSpeed>(const collectives::Lane&)> speed;  // empty: no limit
+  const Trouble* trouble = nullptr;  // nothing: a link that is down ends the play
 };
 
 struct Playback {
@@ -57,11 +61,19 @@ struct Playback {
   std::int64_t messages = 0;
   std::optional<std::string>
       failure;  // a link was down: which connection; time is then meaningless
+  std::vector<BrokenConnection> broken;  // in the order in which they gave up
+  std::optional<Duration> ended;         // when the call was given up; nothing: it was not
+  bool stuck = false;                    // not all lanes came to their end, and nobody gave up
+  // Payload of all messages: asked == arrived + lost, where lost is what was under way, waited for
+  // its connection or had not been sent when all came to a stop.
+  Bytes asked;
+  Bytes arrived;
+  Bytes lost;
 };
 
 /// Plays `schedule` on `engine` from its present time. Adds (time, kind, id) of every message to
 /// `fingerprint`. CHECKs that every lane ends (a schedule that deadlocks is our bug), unless a link
-/// failed.
+/// failed, and that every byte asked for has arrived or counts as lost.
 Playback play(engine::Engine& engine, const collectives::Schedule& schedule,
               const PlayOptions& options, Fingerprint& fingerprint);
 

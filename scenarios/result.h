@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "models/collectives/schedule.h"
@@ -20,6 +21,40 @@ struct Bottleneck {
   double utilization = 0;  // carried / (capacity x time), 0 to 1
 };
 
+/// A link with what it carried during a call.
+struct HotLink {
+  std::string link;    // name of the engine link
+  Bandwidth capacity;  // payload rate
+  Bytes carried;
+  double utilization = 0;                        // carried / (capacity x time)
+  std::vector<std::pair<RankId, RankId>> users;  // connections that share it, from and to
+};
+
+/// Something that happened, for people.
+struct Happening {
+  Duration at;  // after the call
+  std::string text;
+};
+
+/// A line that a rank prints.
+struct TimedLine {
+  Duration at;  // after the call
+  std::int32_t rank = 0;
+  std::string text;
+};
+
+/// What a call came to during which something went wrong. asked == arrived + lost.
+struct FaultOutcome {
+  bool completed = true;
+  bool hangs = false;  // nobody ends it
+  Duration end;        // of the call, or when it was given up; of one that hangs, the first failure
+  Bytes asked;         // payload of all messages of the schedule
+  Bytes arrived;
+  Bytes lost;
+  std::vector<Happening> happenings;
+  std::vector<TimedLine> lines;
+};
+
 /// One collective played with one algorithm and protocol.
 struct Run {
   collectives::Algorithm algorithm = collectives::Algorithm::kRing;
@@ -28,9 +63,11 @@ struct Run {
   Duration time;     // of one call of many back to back, as nccl-tests takes it
   Duration latency;  // of one call alone, to the end of the last rank
   Bottleneck bottleneck;
+  std::vector<HotLink> hottest;  // as many as were asked for, see Context
   std::int64_t messages = 0;
   Bytes leaving_host;  // payload that goes to other hosts, from the host with the most
   std::optional<std::string> failure;  // a connection over a link that is down
+  std::optional<FaultOutcome> faults;  // where the variant has events
   /// From what the time was extrapolated, "4 and 8 hosts, 1 GiB and 2 GiB"; empty: every message
   /// was played.
   std::string steady;
@@ -81,6 +118,7 @@ struct VariantResult {
   std::string nccl_log;                    // start-up log of rank 0, when asked for
   std::optional<std::string> parameters;   // file with the measured parameters that were used
   std::vector<SizeResult> results;
+  std::vector<SizeResult> failed;  // sizes whose call did not end well
   std::optional<Bytes> crossover;  // see crossover.h
   std::optional<TrainingResult> training;
   std::vector<TrainingResult> alternatives;

@@ -57,6 +57,48 @@ Value bottleneck_value(const Bottleneck& bottleneck) {
       .set("utilization", bottleneck.utilization);
 }
 
+Value faults_value(const FaultOutcome& faults) {
+  Value happenings = Value::array();
+  for (const Happening& happening : faults.happenings) {
+    happenings.push(Value::object().set("at_us", happening.at.as_us()).set("text", happening.text));
+  }
+  Value lines = Value::array();
+  for (const TimedLine& line : faults.lines) {
+    lines.push(Value::object()
+                   .set("at_us", line.at.as_us())
+                   .set("rank", static_cast<std::int64_t>(line.rank))
+                   .set("text", line.text));
+  }
+  return Value::object()
+      .set("completed", faults.completed)
+      .set("hangs", faults.hangs)
+      .set("end_us", faults.end.as_us())
+      .set("asked_bytes", faults.asked.count())
+      .set("arrived_bytes", faults.arrived.count())
+      .set("lost_bytes", faults.lost.count())
+      .set("happenings", std::move(happenings))
+      .set("lines", std::move(lines));
+}
+
+Value hottest_value(const std::vector<HotLink>& links) {
+  Value array = Value::array();
+  for (const HotLink& link : links) {
+    Value users = Value::array();
+    for (const auto& [from, to] : link.users) {
+      users.push(Value::object()
+                     .set("from", static_cast<std::int64_t>(from.value()))
+                     .set("to", static_cast<std::int64_t>(to.value())));
+    }
+    array.push(Value::object()
+                   .set("link", link.link)
+                   .set("capacity_GBps", link.capacity.as_gigabytes_per_second())
+                   .set("carried_bytes", link.carried.count())
+                   .set("utilization", link.utilization)
+                   .set("connections", std::move(users)));
+  }
+  return array;
+}
+
 Value training_value(const TrainingResult& training) {
   Value value = Value::object();
   if (!training.name.empty()) {
@@ -97,8 +139,8 @@ Value variant_value(const VariantResult& variant) {
     checks.push(
         Value::object().set("what", check.what).set("met", check.met).set("text", check.text));
   }
-  return Value::object()
-      .set("name", variant.name)
+  Value value = Value::object();
+  value.set("name", variant.name)
       .set("title", variant.title)
       .set("environment", std::move(environment))
       .set("nccl", nccl::to_string(variant.version))
@@ -113,6 +155,14 @@ Value variant_value(const VariantResult& variant) {
       .set("checks", std::move(checks))
       .set("remarks", texts(variant.remarks))
       .set("notes", notes_value(variant.notes));
+  if (!variant.failed.empty()) {
+    Value failed = Value::array();
+    for (const SizeResult& size : variant.failed) {
+      failed.push(to_value(size));
+    }
+    value.set("failed", std::move(failed));
+  }
+  return value;
 }
 
 Value comparison_value(const Comparison& row) {
@@ -157,6 +207,12 @@ Value to_value(const SizeResult& size) {
       .set("level", size.chosen.steady.empty() ? "played" : "steady")
       .set("steady_from", size.chosen.steady.empty() ? Value() : Value(size.chosen.steady))
       .set("candidates", std::move(candidates));
+  if (!size.chosen.hottest.empty()) {
+    value.set("hottest_links", hottest_value(size.chosen.hottest));
+  }
+  if (size.chosen.faults) {
+    value.set("faults", faults_value(*size.chosen.faults));
+  }
   if (size.measured) {
     value.set("measured", Value::object()
                               .set("time_us", size.measured->as_us())

@@ -9,10 +9,12 @@
 #include <fmt/format.h>
 
 #include "scenarios/crossover.h"
+#include "scenarios/faults.h"
 #include "scenarios/log.h"
 #include "scenarios/plan.h"
 #include "scenarios/train.h"
 #include "sim/core/check.h"
+#include "sim/core/errors.h"
 #include "sim/core/quantity.h"
 #include "sim/core/text.h"
 
@@ -147,15 +149,41 @@ void remark_passed_over(VariantResult& result) {
   }
 }
 
+/// The first line that tells of the failure, and when.
+std::string failure_text(const SizeResult& size) {
+  const FaultOutcome& faults = *size.chosen.faults;
+  const auto told = std::find_if(
+      faults.lines.begin(), faults.lines.end(),
+      [](const TimedLine& line) { return line.text.find("async ") == std::string::npos; });
+  const std::string when =
+      fmt::format("{} {} {:.6g} s after the call", to_string(size.bytes),
+                  faults.hangs ? "hangs, first failure" : "fails", faults.end.as_seconds());
+  return told == faults.lines.end() ? when
+                                    : fmt::format("{}: rank {}: {}", when, told->rank, told->text);
+}
+
 void take_failures(VariantResult& result) {
   for (const SizeResult& size : result.results) {
-    if (size.chosen.failure) {
+    if (!size.chosen.failure) {
+      continue;
+    }
+    if (!size.chosen.faults) {
       result.outcome = "error";
       result.error = *size.chosen.failure + ": a link on its way is down";
       result.results.clear();
       return;
     }
+    if (result.failed.empty()) {
+      result.outcome = size.chosen.faults->hangs ? "hang" : "error";
+      result.error = failure_text(size);
+    }
+    result.failed.push_back(size);
+    result.failed.back().algbw_GBps = 0;  // nothing was finished
+    result.failed.back().busbw_GBps = 0;
   }
+  const auto failed = [](const SizeResult& size) { return size.chosen.failure.has_value(); };
+  result.results.erase(std::remove_if(result.results.begin(), result.results.end(), failed),
+                       result.results.end());
 }
 
 VariantResult run_variant(const Variant& variant, const Context& context,
@@ -179,6 +207,12 @@ VariantResult run_variant(const Variant& variant, const Context& context,
   fingerprint.add(result.outcome);
   if (result.decision.outcome == nccl::Outcome::kRuns) {
     const Plan plan = make_plan(variant, job);
+    if (plan.measured && !is_calm(variant)) {
+      throw InputError("variant '" + variant.name +
+                       "' has both 'parameters' and 'events' (or "
+                       "'mtu' or 'partitions' of a network): events are played on the "
+                       "catalogue's network alone");
+    }
     describe_channels(plan, result);
     add_measured_reason(plan, result);
     result.results = simulate_sizes(variant, plan, context, options.engine, fingerprint);

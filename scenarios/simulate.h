@@ -37,6 +37,7 @@ struct SimulateOptions {
 struct Context {
   const topologies::Catalog& catalog;
   const params::Transports& transports;
+  std::int32_t hottest_links = 0;  // that each run reports
 };
 
 /// Runs all variants. Throws InputError for a scenario that cannot be simulated (a device that is

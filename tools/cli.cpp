@@ -158,6 +158,8 @@ void add_run(CLI::App& app, Action& action) {
                       "Parameter file of busbw calibrate, in place of the catalogue's network");
   command->add_option("--engine", options->engine, kEngineHelp);
   command->add_option("--seed", options->seed, "Seed of the run (default 1)");
+  command->add_option("--hottest", options->hottest,
+                      "Show this many of the busiest links with the ranks that share them");
   command->add_flag("--log", options->log, "Show the lines that NCCL would log");
   command->add_flag("--brief", options->brief, "Show the comparison alone");
   set_action(*command, options, action, run);

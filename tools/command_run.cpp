@@ -17,6 +17,8 @@
 namespace busbw::tools {
 namespace {
 
+constexpr std::int32_t kMostHottest = 10000;
+
 /// Text, since the command line's own reader takes what is too large for the largest number.
 std::uint64_t read_seed(const std::string& text) {
   const std::optional<std::int64_t> seed = parse_integer(text);
@@ -45,8 +47,12 @@ int run(const RunOptions& options, Console& console) {
     throw InputError("--json - and --csv - would both write to standard output");
   }
   const ScenarioFile read = read_scenario_file(options.file, options.parameters);
-  const scenarios::Result result =
-      scenarios::simulate(read.scenario, {read.library.catalog, read.transports}, simulate_options);
+  if (options.hottest < 0 || options.hottest > kMostHottest) {
+    throw InputError("--hottest must be from 0 to " + std::to_string(kMostHottest) + ", found " +
+                     std::to_string(options.hottest));
+  }
+  const scenarios::Result result = scenarios::simulate(
+      read.scenario, {read.library.catalog, read.transports, options.hottest}, simulate_options);
   const std::string json = options.json.empty() ? "" : json::print(scenarios::to_value(result));
   const std::string csv = options.csv.empty() ? "" : scenarios::to_csv(result);
   if (!options.json.empty() && options.json != "-") {

@@ -8,12 +8,13 @@
 namespace busbw::tools {
 
 struct RunOptions {
-  std::string file;              // a path, or the name of a scenario of the catalogue
-  std::string json;              // file for JSON, "-" for stdout in place of the report
-  std::string csv;               // the same for CSV
+  std::string file;  // a path, or the name of a scenario of the catalogue
+  std::string json;  // file for JSON, "-" for stdout in place of the report
+  std::string csv;   // the same for CSV
   std::string engine = "auto";
-  std::string seed = "1";        // a whole number from 0 on
-  std::string parameters;        // parameter file for all variants, in place of the catalogue's
+  std::string seed = "1";    // a whole number from 0 on
+  std::string parameters;    // parameter file for all variants, in place of the catalogue's
+  std::int32_t hottest = 0;  // links of each size to show with the ranks that share them
   bool log = false;
   bool brief = false;
 };

@@ -9,6 +9,7 @@
 #include "sim/core/quantity.h"
 #include "sim/core/text.h"
 #include "tools/console.h"
+#include "tools/fault_report.h"
 #include "tools/table.h"
 
 namespace busbw::tools {
@@ -22,25 +23,6 @@ using scenarios::Run;
 using scenarios::SizeResult;
 using scenarios::TrainingResult;
 using scenarios::VariantResult;
-
-constexpr std::size_t kWidth = 118;
-
-/// `text` in lines of at most kWidth columns, each after `indent` blanks; the first after `lead`.
-std::string wrap(const std::string& lead, const std::string& text, std::size_t indent) {
-  std::string result;
-  std::string line = lead;
-  for (const std::string_view word : split_blanks(text)) {
-    if (line.size() + 1 + word.size() > kWidth && line.size() > indent) {
-      result += line + "\n";
-      line = std::string(indent, ' ');
-    }
-    if (!line.empty() && line.back() != ' ') {
-      line += ' ';
-    }
-    line += word;
-  }
-  return result + line + "\n";
-}
 
 std::string environment_text(const VariantResult& variant) {
   std::vector<std::string> parts;
@@ -208,6 +190,11 @@ std::string variant_text(const VariantResult& variant, const ReportOptions& opti
   }
   if (!variant.results.empty()) {
     text += led("  ", sizes_table(variant, variant.type, options.colour));
+  }
+  for (const auto* sizes : {&variant.results, &variant.failed}) {
+    for (const SizeResult& size : *sizes) {
+      text += faults_text(size) + hottest_text(size);
+    }
   }
   if (variant.crossover) {
     text += fmt::format("  the tree is faster up to {:.3g} MB, the ring above\n",

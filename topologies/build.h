@@ -46,9 +46,10 @@ struct Network {
   std::string switch_model;  // catalogue name; empty: an ideal switch of any size without latency
   std::int32_t leaf_switches = 1;
   LeafPlacement placement = LeafPlacement::kByNic;
-  Bandwidth trunk;         // one way, each leaf to the spine; 0: leaves are not joined
-  Duration cable_latency;  // each cable
-  /// In place of the five above. Host h of the cluster is host h of the fabric, the k-th port of
+  Bandwidth trunk;                  // one way, each leaf to the spines; 0: leaves are not joined
+  std::int32_t spine_switches = 1;  // which share each trunk evenly
+  Duration cable_latency;           // each cable
+  /// In place of the six above. Host h of the cluster is host h of the fabric, the k-th port of
   /// the network in it is port k there.
   std::optional<networks::FabricSpec> fabric;
   /// [host of the cluster]: host of the fabric, from 0; empty: the same number.

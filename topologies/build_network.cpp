@@ -2,8 +2,8 @@
 // spine.
 //
 // A cable runs at the slower of its two ends. Switches are non-blocking inside; buffers, routing
-// tables and adaptive routing are left out. The spine is one ideal node: what limits is the trunk
-// of each leaf.
+// tables and adaptive routing are left out. The spines are ideal nodes: what limits is the trunk of
+// each leaf, whose cables go to all spines alike.
 #include "topologies/build_network.h"
 
 #include <algorithm>
@@ -234,14 +234,21 @@ std::vector<Wire> build_leaf_spine(Fabric& fabric, const Network& network, const
     used[at]++;
   }
   if (leaves > 1 && network.trunk > Bandwidth()) {
-    const NodeId spine =
-        fabric.add_node({NodeKind::kSwitch, network.name + "/spine", std::nullopt, 0});
+    std::vector<NodeId> spines;
+    for (std::int32_t i = 0; i < network.spine_switches; i++) {
+      const std::string number = network.spine_switches == 1 ? "" : std::to_string(i);
+      spines.push_back(
+          fabric.add_node({NodeKind::kSwitch, network.name + "/spine" + number, std::nullopt, i}));
+    }
+    const Bandwidth part = network.trunk / network.spine_switches;
     for (std::size_t i = 0; i < leaves; i++) {
-      fabric.add_duplex(LinkKind::kNetwork, leaf[i], spine, network.trunk,
-                        network.cable_latency + switch_latency);
-      if (model != nullptr) {
-        // Whole ports: a trunk of 1 Tb/s takes three of 400 Gb/s.
-        used[i] += (network.trunk.bps() + model->port_rate.bps() - 1) / model->port_rate.bps();
+      for (const NodeId spine : spines) {
+        fabric.add_duplex(LinkKind::kNetwork, leaf[i], spine, part,
+                          network.cable_latency + switch_latency);
+        if (model != nullptr) {
+          // Whole ports: a trunk of 1 Tb/s takes three of 400 Gb/s.
+          used[i] += (part.bps() + model->port_rate.bps() - 1) / model->port_rate.bps();
+        }
       }
     }
   }

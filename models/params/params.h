@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "models/params/conditions.h"
 #include "sim/core/errors.h"
 #include "sim/core/units.h"
 
@@ -114,6 +115,8 @@ struct Transports {
   Packet tcp, infiniband, roce;
   LinkShare nvlink_share, chip_to_chip_share, interconnect_share, memory_share;
   PcieShare pcie_share;
+  Recovery recovery;
+  Congestion congestion;
 };
 
 /// "0.876", "1448/1514" or "1"; nothing for other text or a value above 1 or not above 0.
@@ -129,6 +132,9 @@ const BlockSpeed& block_speed(const ThreadBlocks& blocks, std::int32_t sm);
 Ratio tcp_share(const Packet& tcp, std::int64_t mtu, bool shaped);
 /// InfiniBand: path_mtu / (path_mtu + headers), times what is achieved.
 Ratio infiniband_share(const Packet& packet, std::int64_t path_mtu);
+/// The largest path MTU of 256 ... 4096 that fits with RoCE's headers into an Ethernet MTU. CHECKs
+/// that one does.
+std::int64_t roce_path_mtu(const Packet& packet, std::int64_t mtu);
 /// RoCE v2 over Ethernet at `mtu`: the largest path MTU of 256 ... 4096 that fits, over it, its
 /// headers and framing.
 Ratio roce_share(const Packet& packet, std::int64_t mtu, bool shaped);

@@ -11,6 +11,7 @@
 #include <cmath>
 
 #include "models/params/params.h"
+#include "models/params/read_conditions.h"
 #include "sim/core/check.h"
 #include "sim/core/text.h"
 #include "sim/core/yaml.h"
@@ -268,6 +269,8 @@ Transports load_transports(const std::string& directory, Problems& problems) {
   result.interconnect_share = read_link(links, "cpu_interconnect");
   result.memory_share = read_link(links, "memory");
   links.finish();
+  result.recovery = read_recovery(reader);
+  result.congestion = read_congestion(reader);
   reader.finish();
   return result;
 }
@@ -295,15 +298,19 @@ Ratio infiniband_share(const Packet& packet, std::int64_t path_mtu) {
                packet.achieved);
 }
 
-Ratio roce_share(const Packet& packet, std::int64_t mtu, bool shaped) {
-  const std::int64_t headers = packet.headers.count();
-  const Bytes framing = shaped ? packet.shaper_framing : packet.wire_framing;
+std::int64_t roce_path_mtu(const Packet& packet, std::int64_t mtu) {
   for (const std::int64_t payload : kPathMtus) {
-    if (payload + headers <= mtu) {
-      return times({payload, payload + headers + framing.count()}, packet.achieved);
+    if (payload + packet.headers.count() <= mtu) {
+      return payload;
     }
   }
   CHECK(false, "no path MTU fits into an Ethernet MTU of {}", mtu);
+}
+
+Ratio roce_share(const Packet& packet, std::int64_t mtu, bool shaped) {
+  const std::int64_t payload = roce_path_mtu(packet, mtu);
+  const Bytes framing = shaped ? packet.shaper_framing : packet.wire_framing;
+  return times({payload, payload + packet.headers.count() + framing.count()}, packet.achieved);
 }
 
 }  // namespace busbw::params

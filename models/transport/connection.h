@@ -1,6 +1,7 @@
 // A connection as the executors in simulated time see it: which links a message crosses, who moves
 // it over each of them, and what it costs besides.
 #pragma once
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,6 +10,13 @@
 #include "sim/engine/engine.h"
 
 namespace busbw::transport {
+
+/// How the messages of a connection use several ways.
+enum class Spread : std::uint8_t {
+  kCut,     // each message over all of them, in equal parts
+  kInTurn,  // message by message, one way after the other
+  kDrawn,   // each message takes one at random, see draw_way()
+};
 
 /// How the messages of one connection (source rank, destination rank, channel) travel. A message
 /// has up to three legs, one after the other:
@@ -32,6 +40,11 @@ struct Connection {
   Duration per_message;  // least gap between two messages on the path
   std::optional<Bandwidth> rate_cap;  // upper limit of the path alone
   Ratio share{1, 1};  // payload / bytes moved, beyond what the links' capacities account for
+  std::vector<std::vector<engine::LinkId>> ways;  // in place of path where messages have several
+  Spread spread = Spread::kCut;
+  std::uint64_t draw = 0;  // seed of kDrawn
+  std::optional<Bytes>
+      passes;  // the largest message, flags included, that gets through; nothing: all
 };
 
 }  // namespace busbw::transport

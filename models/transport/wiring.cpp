@@ -17,6 +17,24 @@ using topologies::LinkKind;
 using topologies::Node;
 using topologies::NodeKind;
 
+namespace {
+
+FlowOptions flow_options(const WiringOptions& options) {
+  FlowOptions flows;
+  flows.tcp = options.network == Network::kSocket;
+  flows.ethernet = options.network != Network::kInfiniBand;
+  flows.flows = options.queue_pairs;
+  flows.split = options.split_data;
+  if (flows.tcp) {  // without helper threads the data goes over the control socket
+    flows.flows = std::max(1, options.socket_threads * options.sockets_per_thread);
+    flows.split = true;
+  }
+  flows.pkey_index = options.pkey_index;
+  return flows;
+}
+
+}  // namespace
+
 Wiring::Wiring(engine::Engine& engine, const topologies::Cluster& cluster,
                const topologies::BuiltCluster& built, const params::Transports& transports,
                WiringOptions options)
@@ -26,6 +44,7 @@ Wiring::Wiring(engine::Engine& engine, const topologies::Cluster& cluster,
       transports_(transports),
       options_(std::move(options)),
       limits_(engine, cluster, built, transports),
+      networks_(cluster, built.fabric, options_.traffic, flow_options(options_)),
       links_(built.fabric.link_count()) {}
 
 Wiring::Gpu Wiring::gpu_of(RankId rank) const {
@@ -106,35 +125,6 @@ Connection Wiring::connect_inside(RankId from, RankId to) {
   }
   connection.name =
       fmt::format("rank {} -> rank {} by {}", from.value(), to.value(), connection.transport);
-  return connection;
-}
-
-Connection Wiring::connect_hosts(RankId from, RankId to, ChannelId channel) {
-  const std::size_t source = gpu_of(from).host;
-  const std::size_t target = gpu_of(to).host;
-  CHECK(options_.network != Network::kNone, "rank {} and rank {} are on two hosts", from.value(),
-        to.value());
-  const PortPair pair = options_.pair_ports
-                            ? options_.pair_ports(from, to, channel)
-                            : PortPair{options_.ports.at(from.index()).at(channel.index()),
-                                       options_.ports.at(to.index()).at(channel.index())};
-  const NetPort& out = pair.out;
-  const NetPort& in = pair.in;
-  Connection connection = start_network();
-  append_sender(connection, from, out);
-  append(connection.path, connection.latency, network_path(out, source, in, target, channel));
-  append_receiver(connection, to, in);
-  if (options_.network == Network::kSocket) {
-    if (options_.socket_threads == 0) {
-      append_proxy(connection, from, transports_.socket_cpu.proxy_thread);
-      append_proxy(connection, to, transports_.socket_cpu.proxy_thread);
-    }
-    limit_sockets(connection);
-  } else if (options_.protocol == params::Protocol::kLowLatency) {
-    append_proxy(connection, from, transports_.host.flag_check);
-  }
-  connection.name = fmt::format("rank {} -> rank {} by {} over {}", from.value(), to.value(),
-                                connection.transport, out.device);
   return connection;
 }
 
@@ -291,26 +281,6 @@ const topologies::Wire& Wiring::wire_of(const NetPort& port, std::size_t host) c
   return *wire;
 }
 
-Wiring::FabricPath Wiring::network_path(const NetPort& from, std::size_t from_host,
-                                        const NetPort& to, std::size_t to_host,
-                                        ChannelId channel) const {
-  const auto unreachable = [&](const std::string& why) {
-    throw InputError(fmt::format("'{}' of host {} cannot reach '{}' of host {}: {}", from.device,
-                                 from_host + 1, to.device, to_host + 1, why));
-  };
-  const topologies::Wire* out = cable(from, from_host);
-  const topologies::Wire* in = cable(to, to_host);
-  if (out == nullptr || in == nullptr) {
-    unreachable("not cabled; list them in one of the 'networks' of 'cluster'");
-  }
-  const auto flow = static_cast<std::uint64_t>(channel.value());
-  topologies::NetworkWay way = topologies::network_way(built_, *out, *in, flow);
-  if (!way.refused.empty()) {
-    unreachable(way.refused);
-  }
-  return std::move(way.links);
-}
-
 void Wiring::append(std::vector<engine::LinkId>& leg, Duration& latency, const FabricPath& path) {
   for (const topologies::LinkId id : path) {
     leg.push_back(engine_link(id));
@@ -370,8 +340,7 @@ void Wiring::limit_sockets(Connection& connection) {
 engine::LinkId Wiring::engine_link(topologies::LinkId link) {
   std::optional<engine::LinkId>& known = links_[link.index()];
   if (!known) {
-    const Link& medium = built_.fabric.link(link);
-    known = engine_.add_link(medium.name, payload_rate(medium));
+    known = engine_.add_link(built_.fabric.link(link).name, present_rate(link));
   }
   return *known;
 }

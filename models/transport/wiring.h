@@ -25,6 +25,8 @@
 #include "models/params/params.h"
 #include "models/transport/connection.h"
 #include "models/transport/host_limits.h"
+#include "models/transport/incast.h"
+#include "models/transport/network_choice.h"
 #include "sim/core/ids.h"
 #include "sim/engine/engine.h"
 #include "topologies/build.h"
@@ -71,6 +73,10 @@ struct WiringOptions {
   Ratio nvls_share{1, 1};  // of what NVLink carries otherwise, for reductions in the NVSwitch
   std::optional<Ratio> nvlink_share;  // of its raw rate; nothing: as for all generations
   Ratio slower{1, 1};  // steps inside a host take so much longer (params::BlockSpeed)
+  std::vector<params::Traffic> traffic;  // by number of Cluster::networks; empty: nothing is said
+  std::int32_t queue_pairs = 1;          // of a connection
+  bool split_data = true;                // each message over all of them
+  int pkey_index = 0;
 };
 
 /// Adds engine links when a connection first needs them. Keeps references: all arguments must
@@ -84,6 +90,21 @@ class Wiring {
   /// Throws InputError when the two ranks cannot reach each other: NICs of different networks, P2P
   /// and shared memory both off without a network.
   Connection connect(RankId from, RankId to, ChannelId channel);
+  /// Both ends of a connection between hosts; nothing for one inside a host or with a switch.
+  [[nodiscard]] std::optional<PortPair> ports(RankId from, RankId to, ChannelId channel) const;
+  [[nodiscard]] std::size_t host_of(RankId rank) const { return gpu_of(rank).host; }
+
+  /// After all connections are made: links where senders meet in networks that are not both
+  /// lossless and fair get what is left of them (incast.h). `block`: the largest message.
+  void settle(Bytes block);
+  /// A share of its rate is left of a link from now on; 0: it is down.
+  void degrade(topologies::LinkId link, Ratio share);
+  /// Connections made from now on go around a link, where they can, or use it again.
+  void avoid(topologies::LinkId link, bool avoided) { networks_.avoid(link, avoided); }
+  /// The engine's link, if a connection has needed it.
+  [[nodiscard]] std::optional<engine::LinkId> find(topologies::LinkId link) const {
+    return links_[link.index()];
+  }
 
  private:
   struct Gpu {
@@ -102,10 +123,13 @@ class Wiring {
   [[nodiscard]] FabricPath host_route(topologies::NodeId from, topologies::NodeId to) const;
   [[nodiscard]] FabricPath to_memory(std::size_t host, std::size_t numa) const;
   [[nodiscard]] FabricPath from_memory(std::size_t host, std::size_t numa) const;
-  /// The channel tells flows apart that a network may send by different ways.
-  [[nodiscard]] FabricPath network_path(const NetPort& from, std::size_t from_host,
-                                        const NetPort& to, std::size_t to_host,
-                                        ChannelId channel) const;
+  /// The ways from cable to cable, at least one. Throws InputError when there is none.
+  NetworkChoice::Chosen network_ways(const NetworkEnds& ends, const PortPair& pair);
+  /// Cables and leaf switches of both ends. Throws InputError for a port without a cable.
+  [[nodiscard]] NetworkEnds ends_of(RankId from, RankId to, ChannelId channel,
+                                    const PortPair& pair) const;
+  /// The largest message that the network lets through; nothing: all.
+  [[nodiscard]] std::optional<Bytes> passes(const NetworkEnds& ends) const;
   /// The cable of a port; null when there is none.
   [[nodiscard]] const topologies::Wire* cable(const NetPort& port, std::size_t host) const;
   [[nodiscard]] const topologies::Wire& wire_of(const NetPort& port, std::size_t host) const;
@@ -128,6 +152,8 @@ class Wiring {
   void append_proxy(Connection& connection, RankId rank, Bandwidth rate);
   void limit_sockets(Connection& connection);
   engine::LinkId engine_link(topologies::LinkId link);
+  /// What the link carries now.
+  [[nodiscard]] Bandwidth present_rate(topologies::LinkId link) const;
   [[nodiscard]] Bandwidth payload_rate(const topologies::Link& link) const;
   [[nodiscard]] Ratio network_share(const topologies::Link& link) const;
 
@@ -137,6 +163,10 @@ class Wiring {
   const params::Transports& transports_;
   WiringOptions options_;
   HostLimits limits_;
+  NetworkChoice networks_;
+  LinkPairs pairs_;  // of network links, where it matters
+  std::map<topologies::LinkId, Ratio> settled_;
+  std::map<topologies::LinkId, Ratio> degraded_;
   std::vector<std::optional<engine::LinkId>> links_;  // by fabric link
   std::map<RankId, engine::LinkId> proxies_;
 };

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/params/traffic.h"
 #include "scenarios/spec/load.h"
 #include "scenarios/spec/scenario.h"
 #include "sim/core/yaml.h"
@@ -53,6 +54,7 @@ struct Draft {
   std::int32_t hosts = 1;
   std::optional<topologies::Machine> machine;
   std::vector<topologies::Network> networks;
+  std::vector<params::Traffic> traffic;  // of each network
   std::vector<NicPatch> nic_patches;
   std::optional<std::vector<InterfaceDraft>> interfaces;  // the whole list; nothing: derived
   std::vector<InterfaceDraft> interface_patches;

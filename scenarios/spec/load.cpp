@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "scenarios/spec/draft.h"
+#include "scenarios/spec/read_events.h"
 #include "sim/core/text.h"
 #include "sim/core/yaml.h"
 
@@ -210,6 +211,12 @@ void read_sections(MappingReader& reader, const Library& library, Draft& draft) 
   }
   if (const auto node = reader.mapping("real")) {
     read_real(*node, problems, draft.variant.real);
+  }
+  if (const auto list = reader.sequence("events")) {
+    draft.variant.events = read_events(*list, problems);
+  }
+  if (const auto watchdog = reader.duration("watchdog")) {
+    draft.variant.watchdog = *watchdog;
   }
   if (auto parameters = read_parameters(reader)) {
     draft.variant.parameters = std::move(parameters);

@@ -10,6 +10,7 @@
 
 #include "models/facts/host_folder.h"
 #include "scenarios/spec/draft.h"
+#include "scenarios/spec/read_traffic.h"
 #include "sim/core/text.h"
 
 namespace busbw::scenarios {
@@ -47,7 +48,8 @@ void read_fabric_of(MappingReader& reader, const std::string& word, const Librar
   const std::filesystem::path path =
       is_file ? std::filesystem::path(reader.where("fabric").file).parent_path() / word
               : std::filesystem::path(library.catalog.directory) / (word + ".yaml");
-  for (const char* key : {"switch", "leaf_switches", "placement", "trunk", "cable_latency"}) {
+  for (const char* key :
+       {"switch", "leaf_switches", "placement", "trunk", "spine_switches", "cable_latency"}) {
     if (reader.has(key)) {
       reader.problem(key, fmt::format("'fabric' and '{}': give one of them", key));
     }
@@ -65,7 +67,8 @@ void read_fabric_of(MappingReader& reader, const std::string& word, const Librar
   }
 }
 
-topologies::Network read_network(const YamlNode& node, const Library& library, Problems& problems) {
+topologies::Network read_network(const YamlNode& node, const Library& library, Problems& problems,
+                                 params::Traffic& traffic) {
   MappingReader reader(node, "a network", problems);
   topologies::Network network;
   network.where = node.where();
@@ -83,6 +86,8 @@ topologies::Network read_network(const YamlNode& node, const Library& library, P
   } else if (network.leaf_switches > 1) {
     reader.problem("leaf_switches", "several leaf switches need a 'trunk'");
   }
+  network.spine_switches =
+      static_cast<std::int32_t>(reader.integer("spine_switches", 1, kMostHosts).value_or(1));
   network.cable_latency = reader.duration("cable_latency").value_or(Duration());
   if (const auto fabric = reader.text("fabric")) {
     read_fabric_of(reader, *fabric, library, network);
@@ -97,6 +102,7 @@ topologies::Network read_network(const YamlNode& node, const Library& library, P
     }
     network.places.push_back(static_cast<std::int32_t>(*place));
   }
+  traffic = read_traffic(reader);
   reader.finish();
   return network;
 }
@@ -226,6 +232,7 @@ void read_cluster(const YamlNode& node, const Library& library, Problems& proble
   MappingReader reader(node, "'cluster'", problems);
   draft.has_cluster = true;
   draft.networks.clear();
+  draft.traffic.clear();
   draft.hosts = static_cast<std::int32_t>(reader.required_integer("hosts", 1, kMostHosts));
   const YamlNode machine = reader.required_node("machine");
   if (!machine.is_null()) {
@@ -233,7 +240,8 @@ void read_cluster(const YamlNode& node, const Library& library, Problems& proble
   }
   if (const auto list = reader.sequence("networks")) {
     for (const YamlNode& element : list->elements()) {
-      draft.networks.push_back(read_network(element, library, problems));
+      draft.networks.push_back(
+          read_network(element, library, problems, draft.traffic.emplace_back()));
     }
   }
   reader.finish();

@@ -14,6 +14,8 @@
 #include "models/nccl/inventory.h"
 #include "models/nccl/version.h"
 #include "models/params/measured.h"
+#include "models/params/traffic.h"
+#include "scenarios/spec/fault.h"
 #include "sim/core/errors.h"
 #include "sim/core/units.h"
 #include "topologies/build.h"
@@ -138,6 +140,9 @@ struct Variant {
   std::optional<Training> training;
   std::optional<Measured> measured;
   std::optional<params::Measured> parameters;  // of the network between hosts; else the catalogue's
+  std::vector<params::Traffic> traffic;        // by number of Cluster::networks
+  std::vector<Fault> events;                   // what goes wrong during a call
+  std::optional<Duration> watchdog;            // of the framework; nothing: the catalogue's
   RealRun real;
   Expectation expect;
   std::vector<Note> notes;

@@ -66,6 +66,8 @@ class Engine {
   /// Starts a flow now. The callback comes later, never from inside this call; over a link that is
   /// down (now or when the latency is paid) it comes at that instant with kLinkDown.
   virtual FlowId start_flow(FlowSpec spec, FlowCallback on_end) = 0;
+  /// Inside a callback with kLinkDown: whole bytes of that flow that had passed, rounded down.
+  [[nodiscard]] virtual Bytes moved_when_cut() const = 0;
   /// Calls back after `delay` >= 0 (at the same instant, later in order, for 0).
   virtual void after(Duration delay, TimerCallback callback) = 0;
   [[nodiscard]] virtual SimTime now() const = 0;

@@ -39,6 +39,7 @@ class FluidEngine final : public Engine {
   [[nodiscard]] const std::string& name(LinkId link) const override { return info(link).name; }
   [[nodiscard]] std::size_t link_count() const override { return links_.size(); }
   FlowId start_flow(FlowSpec spec, FlowCallback on_end) override;
+  [[nodiscard]] Bytes moved_when_cut() const override { return moved_when_cut_; }
   void after(Duration delay, TimerCallback callback) override;
   [[nodiscard]] SimTime now() const override { return SimTime::picoseconds(now_ps_); }
   void run() override;
@@ -121,6 +122,7 @@ class FluidEngine final : public Engine {
   std::int64_t next_sequence_ = 0;
   FlowId next_flow_ = 0;
   std::int64_t event_count_ = 0;
+  Bytes moved_when_cut_;
 };
 
 FluidEngine::FluidEngine() {
@@ -160,6 +162,7 @@ void FluidEngine::set_capacity(LinkId link, Bandwidth capacity) {
       links_[crossed.index()].carried_part_bits += moved;
     }
     flow.state = State::kFailed;
+    flow.left_bits = static_cast<double>(flow.size.count()) * 8 - moved;
     wait(h, now_ps_);
   }
 }
@@ -181,6 +184,7 @@ FlowId FluidEngine::start_flow(FlowSpec spec, FlowCallback on_end) {
   flow.terms.cap = spec.rate_cap ? static_cast<double>(spec.rate_cap->bps()) : 0;
   flow.on_end = std::move(on_end);
   flow.rate = 0;
+  flow.left_bits = static_cast<double>(spec.size.count()) * 8;
   const bool needs_time = spec.size.count() > 0 && (!flow.path.empty() || spec.rate_cap);
   if (!path_is_up(flow)) {
     flow.state = State::kFailed;
@@ -314,6 +318,7 @@ void FluidEngine::deliver(EventQueue::Handle h) {
     }
     case State::kLatency:
       if (!path_is_up(due)) {
+        moved_when_cut_ = Bytes();
         end_flow(h, FlowEnd::kLinkDown);
       } else if (due.size.count() > 0 && (!due.path.empty() || due.terms.cap > 0)) {
         enter_links(h);
@@ -331,6 +336,10 @@ void FluidEngine::deliver(EventQueue::Handle h) {
       end_flow(h, FlowEnd::kDone);
       return;
     case State::kFailed:
+      // As in usage(): a millionth of a byte is forgiven.
+      moved_when_cut_ =
+          due.size -
+          Bytes(static_cast<std::int64_t>(std::ceil(std::max(0.0, due.left_bits / 8 - 1e-6))));
       end_flow(h, FlowEnd::kLinkDown);
       return;
   }

@@ -67,6 +67,7 @@ class ReferenceEngine final : public Engine {
   [[nodiscard]] const std::string& name(LinkId link) const override { return info(link).name; }
   [[nodiscard]] std::size_t link_count() const override { return links_.size(); }
   FlowId start_flow(FlowSpec spec, FlowCallback on_end) override;
+  [[nodiscard]] Bytes moved_when_cut() const override { return moved_when_cut_; }
   void after(Duration delay, TimerCallback callback) override;
   [[nodiscard]] SimTime now() const override { return SimTime::picoseconds(now_ps_); }
   void run() override;
@@ -90,6 +91,7 @@ class ReferenceEngine final : public Engine {
     TimerCallback on_time;
     s4u::CommPtr comm;         // kept until the flow has been delivered
     s4u::Link* cap = nullptr;  // private link of a capped flow under way
+    double moved = 0;          // bytes, when it failed
   };
   struct LinkInfo {
     std::string name;
@@ -145,6 +147,7 @@ class ReferenceEngine final : public Engine {
   std::int64_t next_sequence_ = 0;
   FlowId next_flow_ = 0;
   std::int64_t event_count_ = 0;
+  Bytes moved_when_cut_;
   std::exception_ptr failure_;  // what a callback threw
 };
 
@@ -213,6 +216,7 @@ void ReferenceEngine::set_capacity(LinkId link, Bandwidth capacity) {
       for (const LinkId crossed : path) {
         links_[crossed.index()].carried_part += moved;
       }
+      flow.moved = moved;
     }
   }
   changed.link->turn_off();  // fails the Comms on it, whose callbacks come in this instant
@@ -422,6 +426,7 @@ void ReferenceEngine::deliver(EventQueue::Handle h) {
     }
     case State::kLatency:
       if (!path_is_up(due.spec)) {
+        moved_when_cut_ = Bytes();
         end_flow(h, FlowEnd::kLinkDown);
       } else if (due.spec.size.count() > 0 && (!due.spec.path.empty() || due.spec.rate_cap)) {
         start_comm(h);
@@ -440,6 +445,8 @@ void ReferenceEngine::deliver(EventQueue::Handle h) {
       if (due.comm) {
         leave_links(h);
       }
+      // As in usage(): a hundredth of a byte is forgiven.
+      moved_when_cut_ = Bytes(static_cast<std::int64_t>(std::floor(due.moved + 0.01)));
       end_flow(h, FlowEnd::kLinkDown);
       return;
     case State::kFree:

@@ -82,8 +82,8 @@ std::vector<Fuzzer> all_fuzzers() {
   std::vector<Fuzzer> all;
   for (const std::vector<Fuzzer>& folder :
        {accuracy_fuzzers(), collect_fuzzers(), collectives_fuzzers(), core_fuzzers(),
-        facts_fuzzers(), fabric_fuzzers(), json_fuzzers(), nccl_fuzzers(), nccl_graph_fuzzers(),
-        params_fuzzers()}) {
+        events_fuzzers(), facts_fuzzers(), fabric_fuzzers(), json_fuzzers(), nccl_fuzzers(),
+        nccl_graph_fuzzers(), params_fuzzers()}) {
     all.insert(all.end(), folder.begin(), folder.end());
   }
   return all;

@@ -41,6 +41,7 @@ std::vector<Fuzzer> collectives_fuzzers();
 std::vector<Fuzzer> core_fuzzers();
 std::vector<Fuzzer> facts_fuzzers();
 std::vector<Fuzzer> fabric_fuzzers();
+std::vector<Fuzzer> events_fuzzers();
 std::vector<Fuzzer> json_fuzzers();
 std::vector<Fuzzer> nccl_graph_fuzzers();
 std::vector<Fuzzer> nccl_fuzzers();

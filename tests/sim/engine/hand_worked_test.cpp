@@ -213,6 +213,24 @@ TEST_P(HandWorked, LinkGoesDownAndComesBack) {
   EXPECT_EQ(r.engine().event_count(), 4 + 3);
 }
 
+TEST_P(HandWorked, ACutFlowTellsWhatHadPassed) {
+  // Both move 50 x 10 us = 62.5 kB until a goes down; what starts then has moved nothing.
+  const LinkId a = r.link(100);
+  std::vector<std::int64_t> moved;
+  const auto start = [&](std::int64_t size) {
+    r.engine().start_flow(flow_over({a}, kb(size)), [&](FlowEnd end) {
+      EXPECT_EQ(end, FlowEnd::kLinkDown);
+      moved.push_back(r.engine().moved_when_cut().count());
+    });
+  };
+  start(250);
+  start(125);
+  r.at(us(10), [&] { r.engine().set_capacity(a, gbps(0)); });
+  r.at(us(11), [&] { start(125); });
+  r.run();
+  EXPECT_EQ(moved, (std::vector<std::int64_t>{62'500, 62'500, 0}));
+}
+
 TEST_P(HandWorked, LinkThatStartsDownFailsFlowsUntilItIsUp) {
   const LinkId a = r.link(0);
   r.flow("before run", {a}, kb(125));
