@@ -46,7 +46,7 @@ struct Bench {
           fabric.add_node({NodeKind::kNic, "node" + std::to_string(i) + "/mlx5_0", HostId(i), 0}));
       const auto [out, in] =
           fabric.add_duplex(LinkKind::kNetwork, nic.back(), leaf[below], kRate, Duration());
-      wire.push_back({out, in, leaf[below]});
+      wire.push_back({out, in, leaf[below], std::nullopt});
     }
   }
 
