@@ -37,8 +37,7 @@ using Action = std::function<int(Console&)>;
 constexpr const char* kEngineHelp =
     "auto (default: fluid; above 64 ranks or 2 GiB steady), fluid, reference, steady";
 constexpr const char* kFooter =
-    "Exit codes: 0 done; 1 a bound was missed or something was found; 2 wrong input or command "
-    "line;\n"
+    "Exit codes: 0 done; 1 a bound missed or something found; 2 wrong input or command line;\n"
     "3 the system refused; 70 a bug in busbw.\n"
     "Environment: BUSBW_DATA names a folder with topologies/catalog; NO_COLOR turns colour off.";
 

@@ -38,7 +38,7 @@ class CommandLine(unittest.TestCase):
     def test_help_documents_the_exit_codes(self):
         result = run('--help')
         self.assertEqual((result.returncode, result.stderr), (0, ''))
-        self.assertIn('Exit codes: 0 done; 1 a bound was missed or something was found; 2 wrong',
+        self.assertIn('Exit codes: 0 done; 1 a bound missed or something found; 2 wrong',
                       result.stdout)
         self.assertIn('70 a bug in busbw', result.stdout)
 
