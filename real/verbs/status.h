@@ -14,14 +14,15 @@ inline constexpr int kLocalProtectionError = 4;
 inline constexpr int kFlushed = 5;
 inline constexpr int kRemoteInvalidRequest = 9;
 inline constexpr int kRemoteAccessError = 10;
+inline constexpr int kRemoteOperationError = 11;
 inline constexpr int kRetryExceeded = 12;
 inline constexpr int kReceiverNotReady = 13;
 
-/// A peer that ended looks like this too, since its queue pair and its registered memory went with
-/// it: others may know more.
+/// A peer that ended looks like this too, since its queue pair, receive requests and registered
+/// memory went with it: others may know more.
 constexpr bool peer_may_be_gone(int status) {
   return status == kRetryExceeded || status == kFlushed || status == kRemoteInvalidRequest ||
-         status == kRemoteAccessError;
+         status == kRemoteAccessError || status == kRemoteOperationError;
 }
 
 /// "IBV_WC_RETRY_EXC_ERR (12): peer unreachable: link down, ...".
