@@ -79,7 +79,7 @@ TEST(BytePath, ByGpuDirectOverInfiniBand) {
   EXPECT_EQ(path.hops[1].to, "node0/mlx5_0");
   EXPECT_EQ(path.hops[3].to, "node1/mlx5_0");
   EXPECT_EQ(path.hops[5].to, "node1/gpu0");
-  for (const std::size_t pcie : {0, 1, 4, 5}) {
+  for (const std::size_t pcie : {0U, 1U, 4U, 5U}) {
     EXPECT_NEAR(path.hops[pcie].rate->as_gigabytes_per_second(), 63.015, 0.001);
     EXPECT_EQ(path.hops[pcie].over, "PCIe");
   }

@@ -69,7 +69,7 @@ TEST(Jobs, WhatHangsIsKilledInTime) {
                                               shell("echo done")},
                                              Milliseconds(1500));
   EXPECT_LT(Clock::now() - start, std::chrono::seconds(15));
-  for (const std::size_t hung : {0, 1, 2}) {
+  for (const std::size_t hung : {0U, 1U, 2U}) {
     EXPECT_EQ(results[hung].end, JobEnd::kTimedOut) << hung;
     EXPECT_EQ(results[hung].reason, "nothing within 1500 ms");
   }
