@@ -102,6 +102,23 @@ TEST_P(VerbsStatus, EachInWords) {
   }
 }
 
+// Statuses that the end of a peer brings, IBTA volume 1, 11.6.2: the rank waits then for who knows
+// more. Those of the own side are causes themselves.
+TEST(VerbsFaults, WhatAPeerThatEndedLooksLike) {
+  for (const char* const name :
+       {"IBV_WC_WR_FLUSH_ERR (5)", "IBV_WC_REM_INV_REQ_ERR (9)", "IBV_WC_REM_ACCESS_ERR (10)",
+        "IBV_WC_REM_OP_ERR (11)", "IBV_WC_RETRY_EXC_ERR (12)", "IBV_WC_LOC_LEN_ERR (1)",
+        "IBV_WC_LOC_PROT_ERR (4)", "IBV_WC_MW_BIND_ERR (6)"}) {
+    int status = 0;
+    while (status < 22 && verbs::status_text(status).rfind(name, 0) != 0) {
+      ++status;
+    }
+    ASSERT_LT(status, 22) << name;
+    const bool own = status == 1 || status == 4 || status == 6;
+    EXPECT_EQ(verbs::peer_may_be_gone(status), !own) << name;
+  }
+}
+
 TEST(VerbsFaults, DeviceIsMissing) {
   try {
     static_cast<void>(verbs::Device::open(verbs::make_fake_verbs(fake_network(2)), "fake7"));
