@@ -292,7 +292,8 @@ void filter(FactStore& store) {
     conclude(store, set, "is.hca_filter_matches_none", {{"value", value}});
   }
   const bool exact = value.find('=') < 2;
-  for (const std::string_view part : split(value.substr(value.front() == '^' ? 1 : 0), ',')) {
+  const std::string_view listed = std::string_view(value).substr(value.front() == '^' ? 1 : 0);
+  for (const std::string_view part : split(listed, ',')) {
     const std::string item(part.substr(0, part.find(':')));
     for (const std::string& hca : hcas) {
       const bool longer = !exact && !item.empty() && hca.size() > item.size() &&

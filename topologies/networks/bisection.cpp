@@ -18,12 +18,13 @@ struct FlowEdge {
 using FlowGraph =
     boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS, boost::no_property, FlowEdge>;
 
-void add_flow(FlowGraph& graph, std::size_t from, std::size_t to, std::int64_t there,
-              std::int64_t back) {
+/// An edge from one vertex to another, with the reverse of no capacity that the algorithm wants:
+/// Boost takes an edge as carrying flow back only where its capacity is 0, so a cable, which
+/// carries both ways, is two such pairs.
+void add_flow(FlowGraph& graph, std::size_t from, std::size_t to, std::int64_t capacity) {
   const auto forward = boost::add_edge(from, to, graph).first;
   const auto backward = boost::add_edge(to, from, graph).first;
-  graph[forward].capacity = there;
-  graph[backward].capacity = back;
+  graph[forward].capacity = capacity;
   graph[forward].reverse = backward;
   graph[backward].reverse = forward;
 }
@@ -71,7 +72,8 @@ Bisection bisect(const Subnet& subnet, std::int32_t hosts) {
   }
   FlowGraph graph(switches + 2);
   for (const auto& [ends, rate] : rates) {
-    add_flow(graph, ends.first, ends.second, rate, rate);
+    add_flow(graph, ends.first, ends.second, rate);
+    add_flow(graph, ends.second, ends.first, rate);
   }
   Bisection result;
   result.rate = Bandwidth::bits_per_second(boost::push_relabel_max_flow(
