@@ -14,6 +14,7 @@
 
 #include "sim/core/text.h"
 #include "topologies/networks/fabric_spec.h"
+#include "topologies/networks/link_lines.h"
 #include "topologies/networks/subnet_draft.h"
 
 namespace busbw::networks {
@@ -51,8 +52,8 @@ class Reader {
       if (trim(line).empty()) {
         continue;
       }
-      if (line.rfind("CA:", 0) == 0 || line.rfind("Switch:", 0) == 0) {
-        read_header(line);
+      if (const std::optional<LinkInfoRecord> record = parse_link_info_record(line)) {
+        read_header(*record);
       } else {
         read_port(line, where);
       }
@@ -61,19 +62,11 @@ class Reader {
   }
 
  private:
-  void read_header(std::string_view line) {
-    is_switch_ = line.rfind("Switch:", 0) == 0;
-    std::string_view name = trim(line.substr(line.find(':') + 1));
+  void read_header(const LinkInfoRecord& record) {
+    is_switch_ = record.is_switch;
     guid_ = 0;
-    if (is_switch_) {
-      const std::size_t blank = name.find(' ');
-      parse_hex(name.substr(0, blank), guid_);
-      name = blank == std::string_view::npos ? std::string_view() : trim(name.substr(blank));
-    }
-    if (!name.empty() && name.back() == ':') {
-      name.remove_suffix(1);
-    }
-    name_ = std::string(name);
+    parse_hex(record.guid, guid_);
+    name_ = std::string(record.name);
     in_record_ = true;
   }
 
@@ -84,9 +77,8 @@ class Reader {
   }
 
   void read_port(std::string_view line, const Location& where) {
-    const std::size_t open = line.find("==(");
-    const std::size_t close = line.find(")==>");
-    if (open == std::string_view::npos || close == std::string_view::npos || close < open) {
+    const std::optional<LinkInfoPort> port = parse_link_info_port(line);
+    if (!port) {
       problems_.add(where,
                     "no line of iblinkinfo; allowed: 'CA: NAME:', 'Switch: GUID NAME:', "
                     "'LID PORT[ ] ==( WIDTH SPEED STATE)==> LID PORT[ ] \"NAME\"'");
@@ -96,19 +88,15 @@ class Reader {
       problems_.add(where, "a port outside a record of 'CA:' or 'Switch:'");
       return;
     }
-    std::string_view place = trim(line.substr(0, open));
     std::uint64_t guid = guid_;
-    if (place.rfind("0x", 0) == 0) {  // the port's GUID comes first on CAs
-      parse_hex(place.substr(0, place.find(' ')), guid);
-      place = place.substr(std::min(place.find(' '), place.size()));
-    }
-    const auto here = parse_place(place);
+    parse_hex(port->guid, guid);
+    const auto here = parse_place(port->here);
     if (!here) {
-      problems_.add(where, fmt::format("'{}' must be 'LID PORT[ ]'", trim(place)));
+      problems_.add(where, fmt::format("'{}' must be 'LID PORT[ ]'", port->here));
       return;
     }
     declare(here->first, guid, where);
-    read_link(line.substr(open + 3, close - open - 3), line.substr(close + 4), *here, where);
+    read_link(*port, *here, where);
   }
 
   void declare(std::int32_t lid, std::uint64_t guid, const Location& where) {
@@ -120,10 +108,10 @@ class Reader {
     node.guid = guid;
   }
 
-  void read_link(std::string_view state, std::string_view peer,
-                 std::pair<std::int32_t, std::int32_t> here, const Location& where) {
-    const std::vector<std::string_view> words = split_blanks(state);
-    if (state.find("Down") != std::string_view::npos) {
+  void read_link(const LinkInfoPort& port, std::pair<std::int32_t, std::int32_t> here,
+                 const Location& where) {
+    const std::vector<std::string_view> words = split_blanks(port.state);
+    if (port.state.find("Down") != std::string_view::npos) {
       return;  // nothing is known of the other end
     }
     DraftLink link;
@@ -133,12 +121,12 @@ class Reader {
     const std::optional<double> rate = words.size() < 2 ? std::nullopt : parse_number(words[1]);
     if (!lanes || !rate || !draft_.set_signalling(link, *lanes, *rate)) {
       problems_.add(where, fmt::format("'{}' must be a width and a rate such as '4X 25.78125 Gbps'",
-                                       trim(state)));
+                                       port.state));
       return;
     }
-    const auto there = parse_place(peer);
+    const auto there = parse_place(port.there);
     if (!there) {
-      problems_.add(where, fmt::format("'{}' must be 'LID PORT[ ] \"NAME\"'", trim(peer)));
+      problems_.add(where, fmt::format("'{}' must be 'LID PORT[ ] \"NAME\"'", port.there));
       return;
     }
     link.peer = id_of(there->first);
@@ -146,10 +134,8 @@ class Reader {
     // A CA hangs on a switch; what a switch leads to is a switch unless it has a record as a CA.
     DraftNode& other = draft_.node(link.peer, !is_switch_, where);
     other.lid = there->first;
-    const std::size_t quote = peer.find('"');
-    const std::size_t end = peer.rfind('"');
-    if (other.description.empty() && quote != std::string_view::npos && end > quote) {
-      other.description = std::string(peer.substr(quote + 1, end - quote - 1));
+    if (other.description.empty()) {
+      other.description = std::string(port.peer_name);
     }
     other.is_switch = other.is_switch || other.description.find(';') != std::string::npos;
     draft_.link(id_of(here.first), here.second, std::move(link));

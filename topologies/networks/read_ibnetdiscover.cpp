@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "sim/core/text.h"
+#include "topologies/networks/link_lines.h"
 #include "topologies/networks/subnet_draft.h"
 
 namespace busbw::networks {
@@ -123,6 +124,7 @@ class Reader {
 
   void read_header(Line& line) {
     const Location where = line.where();
+    const std::string_view whole = line.rest();
     const std::string kind = line.word();
     const bool is_switch = kind == "Switch";
     if (!is_switch && kind != "Ca" && kind != "Hca" && kind != "Rt") {
@@ -131,27 +133,29 @@ class Reader {
                                        kind, did_you_mean(kind, {"Switch", "Ca", "Hca", "Rt"})));
       return;
     }
-    const std::optional<std::int64_t> ports = parse_integer(line.word());
-    line.skip_blanks();
-    const std::optional<std::string> id = line.take('"') ? line.until('"') : std::nullopt;
-    if (!ports || *ports < 1 || *ports > 254 || !id || id->empty()) {
+    const std::optional<DiscoverRecord> record = parse_discover_record(whole);
+    if (!record) {
       problems_.add(where,
                     fmt::format("a record must be '{} PORTS \"ID\"' with 1 to 254 ports", kind));
       return;
     }
-    DraftNode& node = draft_.node(*id, is_switch, where);
+    const std::string id(record->id);
+    DraftNode& node = draft_.node(id, is_switch, where);
     if (node.declared) {
       problems_.add(
-          where, fmt::format("second record of '{}'; the first is line {}", *id, node.where.line));
+          where, fmt::format("second record of '{}'; the first is line {}", id, node.where.line));
     }
     node.is_switch = is_switch;
     node.declared = true;
     node.where = where;
-    node.ports = static_cast<std::int32_t>(*ports);
-    node.guid = guid_.value_or(guid_of(*id));
+    node.ports = static_cast<std::int32_t>(record->ports);
+    node.guid = guid_.value_or(guid_of(id));
     guid_.reset();
-    describe(node, line);
-    current_ = *id;
+    if (node.description.empty()) {
+      node.description = std::string(record->name);
+    }
+    node.lid = record->lid != 0 ? static_cast<std::int32_t>(record->lid) : node.lid;
+    current_ = id;
   }
 
   /// GUID in an id such as "S-0002c903...".
@@ -160,42 +164,11 @@ class Reader {
     return has ? parse_guid(std::string_view(id).substr(2)).value_or(0) : 0;
   }
 
-  /// The quoted name and the LID behind `#`.
-  static void describe(DraftNode& node, Line& line) {
-    if (!line.until('#')) {
-      return;
-    }
-    line.skip_blanks();
-    std::optional<std::string> name;
-    if (line.take('"')) {
-      name = line.until('"');
-    }
-    if (name && node.description.empty()) {
-      node.description = *name;
-    }
-    while (!line.done()) {
-      if (line.word() == "lid") {
-        node.lid = static_cast<std::int32_t>(parse_integer(line.word()).value_or(0));
-      }
-    }
-  }
-
   void read_port(Line& line) {
     DraftLink link;
     link.where = line.where();
-    line.take('[');
-    const std::optional<std::int64_t> port = parse_integer(line.until(']').value_or(""));
-    if (line.take('(')) {
-      line.until(')');
-    }
-    line.skip_blanks();
-    const std::optional<std::string> peer = line.take('"') ? line.until('"') : std::nullopt;
-    std::optional<std::int64_t> peer_port = 1;  // as ibsim: of an HCA with one port
-    if (peer && line.take('[')) {
-      peer_port = parse_integer(line.until(']').value_or(""));
-    }
-    if (!port || !peer || peer->empty() || !peer_port || *peer_port < 1 || *peer_port > 254 ||
-        *port < 1 || *port > 254) {
+    const std::optional<DiscoverPort> port = parse_discover_port(line.rest());
+    if (!port) {
       problems_.add(link.where, "a port must be '[PORT] \"ID\"[PORT]', ports from 1 to 254");
       return;
     }
@@ -203,44 +176,22 @@ class Reader {
       problems_.add(link.where, "a port outside a record of 'Switch' or 'Ca'");
       return;
     }
-    link.peer = *peer;
-    link.peer_port = static_cast<std::int32_t>(*peer_port);
-    DraftNode& there = draft_.node(*peer, peer->rfind("H-", 0) != 0, link.where);
+    link.peer = std::string(port->peer);
+    link.peer_port = static_cast<std::int32_t>(port->peer_port);
+    DraftNode& there = draft_.node(link.peer, port->peer.rfind("H-", 0) != 0, link.where);
     if (there.guid == 0) {
-      there.guid = guid_of(*peer);
+      there.guid = guid_of(link.peer);
     }
-    read_remarks(line, there, link);
-    draft_.link(current_, static_cast<std::int32_t>(*port), std::move(link));
-  }
-
-  /// Name, LID and speed of the peer behind `#`.
-  void read_remarks(Line& line, DraftNode& there, DraftLink& link) {
-    if (!line.until('#')) {
-      return;
+    if (there.description.empty()) {
+      there.description = std::string(port->peer_name);
     }
-    line.skip_blanks();
-    while (!line.done()) {
-      if (line.take('"')) {
-        const std::optional<std::string> name = line.until('"');
-        if (!name) {
-          return;
-        }
-        if (there.description.empty()) {
-          there.description = *name;
-        }
-        continue;
-      }
-      const std::string word = line.word();
-      if (word == "lid") {
-        const std::int64_t lid = parse_integer(line.word()).value_or(0);
-        if (there.lid == 0 && !there.description.empty()) {
-          there.lid = static_cast<std::int32_t>(lid);
-        }
-      } else if (!word.empty()) {
-        draft_.set_speed(link, word);
-      }
-      line.skip_blanks();
+    if (there.lid == 0) {
+      there.lid = static_cast<std::int32_t>(port->peer_lid);
     }
+    for (const std::string_view word : port->words) {
+      draft_.set_speed(link, std::string(word));
+    }
+    draft_.link(current_, static_cast<std::int32_t>(port->port), std::move(link));
   }
 
   std::string file_;
