@@ -126,6 +126,7 @@ void derive_variables(FactStore& store) {
 void derive(FactStore& store) {
   derive_variables(store);
   derive_network(store);
+  derive_expected(store);
   derive_channels(store);
   derive_interfaces(store);
   derive_rdma(store);

@@ -16,6 +16,7 @@ void derive(facts::FactStore& store);
 // Parts of it, by topic, in the order in which they run.
 void derive_variables(facts::FactStore& store);
 void derive_network(facts::FactStore& store);
+void derive_expected(facts::FactStore& store);
 void derive_interfaces(facts::FactStore& store);
 void derive_rdma(facts::FactStore& store);
 void derive_channels(facts::FactStore& store);

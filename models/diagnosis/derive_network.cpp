@@ -71,6 +71,12 @@ void what_carries_data(FactStore& store) {
   for (const Fact& fact : all_of(store, "nccl.network")) {
     conclude(store, fact, is_socket(fact.get("name")) ? "is.socket_data" : "is.rdma_data", {});
   }
+  // NCCL asks the networks one after the other: sockets come when there is no device.
+  if (!store.has("nccl.network") && !store.has("nccl.hca") && store.has("nccl.no_ib_device")) {
+    for (const Fact& fact : all_of(store, "nccl.socket_device")) {
+      conclude(store, fact, "is.socket_data", {});
+    }
+  }
   if (!store.has("nccl.network") && !store.has("is.socket_data")) {
     for (const Fact& fact : all_of(store, "nccl.hca")) {
       conclude(store, fact, "is.rdma_data", {});
@@ -198,6 +204,21 @@ void compare_versions(FactStore& store) {
   }
 }
 
+/// A refused connection that is tried again is normal while the peer starts: it counts as failed
+/// when no rank of that host is ready behind it.
+void failed_retries(FactStore& store) {
+  const std::vector<Fact> ranks = all_of(store, "nccl.rank");
+  for (const Fact& fact : all_of(store, "nccl.connect_retry")) {
+    const bool ready = std::any_of(ranks.begin(), ranks.end(), [&](const Fact& rank) {
+      return rank.get("phase") == "complete" && rank.host == fact.host &&
+             (rank.where.file != fact.where.file || rank.last_line > fact.last_line);
+    });
+    if (!ready) {
+      conclude(store, fact, "nccl.connect_failed", fact.fields);
+    }
+  }
+}
+
 /// One name for several nodes: "localhost", or one interface with two addresses.
 void same_names(FactStore& store) {
   for (const Fact& fact : all_of(store, "nccl.log")) {
@@ -221,6 +242,7 @@ void same_names(FactStore& store) {
 }  // namespace
 
 void derive_network(FactStore& store) {
+  failed_retries(store);
   count_hosts(store);
   what_carries_data(store);
   sockets_beside_rdma(store);

@@ -3,6 +3,7 @@
 // is.port_down {hca, physical}, is.port_waits_for_sm {hca}, is.port_state_changes {hca}
 // is.mtu_differs {hca, mtu, on}, is.active_mtu_small {hca}
 // is.rates_differ {hca, rate}, is.link_below {could}
+// is.cable_misplaced {at, hca, switch, meant}   it hangs elsewhere than that HCA of like hosts
 // is.gids_in_subnets {local, remote}     the two ends of a queue pair lie in different subnets
 // is.gid_index_unfit {index, better}     the chosen GID is v1, link-local or absent
 // is.gid_missing {hca}                   used by NCCL, without a GID in this namespace
@@ -30,13 +31,39 @@ using facts::FactStore;
 
 constexpr std::size_t kMostHcas = 32;  // items of NCCL_IB_HCA
 
+/// Whether the job means to use that HCA: NCCL_IB_HCA leaves the others out. A filter that admits
+/// none of them is an error of its own and leaves out nothing here.
+class MeantHcas {
+ public:
+  explicit MeantHcas(const FactStore& store)
+      : value_(variable(store, "NCCL_IB_HCA")), filter_(value_, kMostHcas) {
+    for (const char* name : {"rdma.port", "hca.row", "rdma.netdev"}) {
+      for (const Fact* fact : store.named(name)) {
+        some_ = some_ || filter_.admits(fact->get("hca"));
+      }
+    }
+  }
+  [[nodiscard]] bool has(std::string_view hca) const {
+    return value_.empty() || !some_ || filter_.admits(hca);
+  }
+
+ private:
+  std::string value_;
+  nccl::NameFilter filter_;
+  bool some_ = false;
+};
+
 void states(FactStore& store) {
+  const MeantHcas meant(store);
   std::map<std::string, Fact> active;
   std::vector<Fact> down;
   for (const char* name : {"rdma.port", "hca.row"}) {
     for (const Fact& fact : all_of(store, name)) {
       const std::string hca(fact.get("hca"));
       const std::string_view state = fact.get("state");
+      if (!meant.has(hca)) {
+        continue;
+      }
       if (state == "active") {
         active.emplace(hca + '/' + std::string(fact.get("port")), fact);
       } else if (state == "down") {
@@ -52,7 +79,7 @@ void states(FactStore& store) {
     }
   }
   for (const Fact& fact : all_of(store, "rdma.netdev")) {
-    if (fact.get("state") == "down" && !store.has("rdma.port")) {
+    if (fact.get("state") == "down" && !store.has("rdma.port") && meant.has(fact.get("hca"))) {
       conclude(store, fact, "is.port_down",
                {{"hca", std::string(fact.get("hca"))}, {"physical", ""}});
     }
@@ -96,10 +123,11 @@ void mtus(FactStore& store) {
 }
 
 void rates(FactStore& store) {
+  const MeantHcas meant(store);
   std::map<std::string, std::map<std::string, Fact>> by_link;  // link -> rate -> a port
   for (const Fact& fact : all_of(store, "rdma.port")) {
     const std::string rate(fact.get("rate"));
-    if (!rate.empty() && fact.get("state") == "active") {
+    if (!rate.empty() && fact.get("state") == "active" && meant.has(fact.get("hca"))) {
       by_link[std::string(fact.get("link"))].emplace(rate, fact);
     }
   }
@@ -114,6 +142,82 @@ void rates(FactStore& store) {
   for (const Fact& fact : all_of(store, "fabric.link")) {
     if (fact.get("remark").find("Could be") != std::string_view::npos) {
       conclude(store, fact, "is.link_below", {{"could", std::string(fact.get("remark"))}});
+    }
+  }
+}
+
+/// Which switch each HCA of a host hangs on; the fact of each.
+using Cables = std::map<std::string, Fact>;
+
+/// How many HCAs of two hosts with HCAs of the same names hang on the same switch; nothing when the
+/// names differ.
+std::optional<std::size_t> agreement(const Cables& a, const Cables& b) {
+  std::size_t equal = 0;
+  for (const auto& [hca, fact] : a) {
+    const auto other = b.find(hca);
+    if (other == b.end()) {
+      return std::nullopt;
+    }
+    equal += other->second.get("switch") == fact.get("switch") ? 1 : 0;
+  }
+  return a.size() == b.size() ? std::optional(equal) : std::nullopt;
+}
+
+std::set<std::string> switches_of(const Cables& cables) {
+  std::set<std::string> result;
+  for (const auto& [hca, fact] : cables) {
+    result.insert(std::string(fact.get("switch")));
+  }
+  return result;
+}
+
+/// With rails, HCA k of every host of a group hangs on the group's switch k. A host that shares
+/// switches with most others but has two of them exchanged, or one HCA elsewhere, is miscabled.
+void cabling(FactStore& store) {
+  std::map<std::string, Cables> hosts;
+  for (const Fact& fact : all_of(store, "fabric.cable")) {
+    hosts[std::string(fact.get("at"))].emplace(std::string(fact.get("hca")), fact);
+  }
+  constexpr std::size_t kMostHosts = 512;  // ours: every pair is compared
+  if (hosts.size() > kMostHosts) {
+    return;
+  }
+  std::map<std::string, std::set<std::string>> switches;
+  std::map<std::string, std::ptrdiff_t> like;  // hosts cabled in the same way, itself included
+  for (const auto& entry : hosts) {
+    const Cables& cables = entry.second;
+    switches[entry.first] = switches_of(cables);
+    like[entry.first] = std::count_if(hosts.begin(), hosts.end(), [&](const auto& other) {
+      return agreement(cables, other.second) == cables.size();
+    });
+  }
+  for (const auto& [host, cables] : hosts) {
+    const Cables* reference = nullptr;
+    std::ptrdiff_t most = like[host];  // it must not be the rarer way itself
+    for (const auto& [other, theirs] : hosts) {
+      const std::optional<std::size_t> equal = agreement(cables, theirs);
+      const bool rails = theirs.size() > 1 && switches[other].size() == theirs.size();
+      const bool same_switches = switches[other] == switches[host];
+      // Where each way is as frequent, only an exchange says that one of them is wrong.
+      const bool likelier =
+          like[other] > most || (reference == nullptr && same_switches && like[other] == most);
+      if (equal && rails && (*equal > 0 || same_switches) && *equal < cables.size() && likelier) {
+        reference = &theirs;
+        most = like[other];
+      }
+    }
+    if (reference == nullptr) {
+      continue;
+    }
+    for (const auto& [hca, fact] : cables) {
+      const std::string meant(reference->at(hca).get("switch"));
+      if (meant != fact.get("switch")) {
+        conclude(store, fact, "is.cable_misplaced",
+                 {{"at", host},
+                  {"hca", hca},
+                  {"switch", std::string(fact.get("switch"))},
+                  {"meant", meant}});
+      }
     }
   }
 }
@@ -316,6 +420,7 @@ void derive_rdma(FactStore& store) {
   states(store);
   mtus(store);
   rates(store);
+  cabling(store);
   gids(store);
   chosen_gid(store);
   pkeys(store);

@@ -220,7 +220,7 @@ std::vector<std::string> checked(const FactStore& store) {
       {{"rdma.port", "hca.row"}, "state and rate of the HCAs' ports"},
       {{"rdma.gid", "rdma.gid_table"}, "GIDs"},
       {{"rdma.pkey"}, "P_Keys"},
-      {{"fabric.link"}, "links of the fabric"},
+      {{"fabric.link", "fabric.cable"}, "links of the fabric"},
       {{"qos.pfc", "qos.trust"}, "flow control"},
       {{"counter"}, "counters of ports"},
       {{"ip.interface"}, "interfaces: state, addresses, MTU"},

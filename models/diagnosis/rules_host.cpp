@@ -25,6 +25,7 @@ const Rule kRules[] = {
       {3, "is.acs_on", "requests between devices are redirected"},
       {1, "pci.acs valid=yes & !is.acs_on", "ACS is on in part"},
       {2, "is.iommu_on", "the IOMMU translates"},
+      {3, "nccl.iommu_missing", "RCCL says so"},
       {3, "dmesg.iommu_fault", "the IOMMU refused an access"},
       {1, "is.p2p_pcie & is.iommu_default", "the kernel's default may translate"},
       {1, "is.p2p_pcie", "GPUs reach each other over PCIe"},

@@ -1,22 +1,46 @@
-// The fabric around the HCAs: iblinkinfo, /dev/infiniband, port counters, quality of service, and
-// tables with one HCA a row that sites print themselves.
+// The fabric around the HCAs: iblinkinfo, ibnetdiscover, /dev/infiniband, port counters, quality of
+// service, and tables with one HCA a row that sites print themselves.
 //
 // Facts (fields):
 //   fabric.link {width, lane_gbps, state, physical, name, remark}
+//   fabric.cable {at, hca, switch}           which switch an HCA of the host `at` hangs on
 //   dev.uverbs {name}, dev.no_infiniband
 //   hca.row {hca, state, width, width_max}   a row of a site's own table; state as in rdma.port
 //   counter {name, value}                    port and NIC counters that are not zero
 //   qos.trust {mode}, qos.dscp {priority, dscp}, qos.pfc {enabled}   enabled "0,0,0,1,0,0,0,0"
 //   qos.traffic_class {value}
 #include <algorithm>
+#include <optional>
 
 #include "models/facts/line_reader.h"
 #include "sim/core/text.h"
+#include "topologies/networks/link_lines.h"
 
 namespace busbw::facts {
 namespace {
 
 constexpr std::size_t kNone = std::string_view::npos;
+
+/// "node3 mlx5_0" -> host and HCA; nothing for a node that is no host, such as a switch's own.
+bool host_and_hca(std::string_view name, std::string& host, std::string& hca) {
+  const std::size_t blank = name.find(' ');
+  if (blank == kNone || name.find("Aggregation Node") != kNone || name.find(';') != kNone) {
+    return false;
+  }
+  host = std::string(name.substr(0, blank));
+  hca = std::string(trim(name.substr(blank)));
+  return true;
+}
+
+void put_cable(FactStore& facts, const SourceLine& line, std::string_view node,
+               std::string_view switch_name) {
+  std::string host;
+  std::string hca;
+  if (!switch_name.empty() && host_and_hca(node, host, hca)) {
+    put(facts, line, "fabric.cable",
+        {{"at", host}, {"hca", hca}, {"switch", std::string(switch_name)}});
+  }
+}
 
 /// iblinkinfo: "... 1[  ] ==( 4X 25.78125 Gbps Active/  LinkUp)==> 3 1[ ] "switch" ( remark )".
 class LinkInfoReader : public LineReader {
@@ -24,42 +48,85 @@ class LinkInfoReader : public LineReader {
   [[nodiscard]] std::string kind() const override { return "iblinkinfo"; }
 
   bool read(const SourceLine& line, FactStore& facts) override {
-    const std::size_t open = line.text.find("==(");
-    if (open == kNone) {
-      return line.bare.substr(0, 4) == "CA: " || line.bare.substr(0, 10) == "Switch: 0x";
+    if (const auto record = networks::parse_link_info_record(line.bare)) {
+      name_ = std::string(record->name);
+      is_switch_ = record->is_switch;
+      return true;
     }
-    const std::size_t close = line.text.find(")==>", open);
-    if (close == kNone) {
+    const std::optional<networks::LinkInfoPort> port = networks::parse_link_info_port(line.text);
+    if (!port) {
+      if (line.text.find("==(") == kNone) {
+        return false;
+      }
       facts.note({line.file, line.number, 1}, "link without its other end: the line is cut");
       return true;
     }
-    const std::string_view inside = line.text.substr(open + 3, close - open - 3);
-    const std::vector<std::string_view> words = split_blanks(inside);
-    const std::size_t slash = inside.find('/');
+    const std::vector<std::string_view> words = split_blanks(port->state);
+    const std::size_t slash = port->state.find('/');
     std::string state;
     std::string physical;
     if (slash != kNone) {
-      const std::vector<std::string_view> before = split_blanks(inside.substr(0, slash));
+      const std::vector<std::string_view> before = split_blanks(port->state.substr(0, slash));
       state = before.empty() ? "" : lower(before.back());
-      physical = lower(trim(inside.substr(slash + 1)));
+      physical = lower(trim(port->state.substr(slash + 1)));
     }
-    const std::string_view far = line.text.substr(close + 4);
-    const std::size_t quote_open = far.find('"');
-    const std::size_t quote_close = quote_open == kNone ? kNone : far.find('"', quote_open + 1);
-    const std::size_t remark = far.rfind('(');
     put(facts, line, "fabric.link",
         {{"width", words.empty() ? "" : std::string(words[0])},
          {"lane_gbps", words.size() > 1 ? std::string(words[1]) : ""},
          {"state", state},
          {"physical", physical},
-         {"name", quote_close == kNone
-                      ? ""
-                      : std::string(far.substr(quote_open + 1, quote_close - quote_open - 1))},
-         {"remark", remark == kNone
-                        ? ""
-                        : std::string(trim(far.substr(remark + 1, far.size() - remark - 2)))}});
+         {"name", std::string(port->peer_name)},
+         {"remark", std::string(port->remark)}});
+    put_cable(facts, line, is_switch_ ? port->peer_name : name_,
+              is_switch_ ? name_ : port->peer_name);
     return true;
   }
+
+ private:
+  std::string name_;  // of the record
+  bool is_switch_ = false;
+};
+
+/// ibnetdiscover: what hangs on which switch.
+class DiscoverReader : public LineReader {
+ public:
+  [[nodiscard]] std::string kind() const override { return "ibnetdiscover"; }
+
+  bool read(const SourceLine& line, FactStore& facts) override {
+    if (const auto record = networks::parse_discover_record(line.bare)) {
+      name_ = std::string(record->name.empty() ? record->id : record->name);
+      is_switch_ = record->kind == "Switch";
+      open_ = true;
+      return true;
+    }
+    static constexpr std::string_view kSettings[] = {"vendid=0x",     "devid=0x",  "sysimgguid=0x",
+                                                     "switchguid=0x", "caguid=0x", "hcaguid=0x",
+                                                     "rtguid=0x"};
+    for (const std::string_view setting : kSettings) {
+      if (line.bare.substr(0, setting.size()) == setting) {
+        return true;
+      }
+    }
+    if (!open_ || line.bare.empty() || line.bare.front() != '[') {
+      return false;
+    }
+    const std::optional<networks::DiscoverPort> port = networks::parse_discover_port(line.bare);
+    if (!port) {
+      facts.note({line.file, line.number, 1}, "port without its peer: the line is cut");
+      return true;
+    }
+    const std::string_view peer = port->peer_name.empty() ? port->peer : port->peer_name;
+    const bool to_switch = port->peer.substr(0, 2) == "S-";
+    if (is_switch_ != to_switch) {
+      put_cable(facts, line, is_switch_ ? peer : name_, is_switch_ ? name_ : peer);
+    }
+    return true;
+  }
+
+ private:
+  std::string name_;
+  bool is_switch_ = false;
+  bool open_ = false;
 };
 
 /// A listing of /dev/infiniband, short or long.
@@ -225,6 +292,7 @@ class QosReader : public LineReader {
 
 void add_fabric_readers(LineReaders& readers) {
   readers.push_back(std::make_unique<LinkInfoReader>());
+  readers.push_back(std::make_unique<DiscoverReader>());
   readers.push_back(std::make_unique<DeviceFileReader>());
   readers.push_back(std::make_unique<HcaTableReader>());
   readers.push_back(std::make_unique<CounterReader>());

@@ -228,6 +228,12 @@ std::vector<Fact> refine_modify_qp(std::string_view name, const std::vector<Fact
                       {"remote_gid", std::string(gid_after(whole, "remote GID "))}})};
 }
 
+std::vector<Fact> refine_gid(std::string_view name, const std::vector<Fact::Field>& fields) {
+  const std::string prefix = lower(field(fields, "prefix"));
+  return {fact(name, {{"index", std::string(field(fields, "index"))},
+                      {"link_local", prefix == "80fe" ? "yes" : "no"}})};
+}
+
 std::vector<Fact> refine_peer(std::string_view name, const std::vector<Fact::Field>& fields) {
   std::vector<Fact::Field> result = fields;
   for (Fact::Field& one : result) {

@@ -23,6 +23,9 @@ std::vector<Fact> refine_channel(std::string_view name, const std::vector<Fact::
 std::vector<Fact> refine_completion(std::string_view name, const std::vector<Fact::Field>& fields);
 /// Field `rest` behind "Call to ibv_modify_qp failed with" -> error, errno, hca, GIDs.
 std::vector<Fact> refine_modify_qp(std::string_view name, const std::vector<Fact::Field>& fields);
+/// Fields index and prefix of the GID of a queue pair, the prefix as NCCL prints it: the eight
+/// bytes as one number of this machine -> index, link_local ("80FE" is fe80::).
+std::vector<Fact> refine_gid(std::string_view name, const std::vector<Fact::Field>& fields);
 /// Field `peer` without the port, which differs from line to line.
 std::vector<Fact> refine_peer(std::string_view name, const std::vector<Fact::Field>& fields);
 /// "rank 3 nranks 16 cudaDev 3 .. busId c1000 .. - Init START" in `rest` -> rank, ranks, device,

@@ -59,6 +59,7 @@ const Shape kShapes[] = {
     {"nccl.plugin", "P2P plugin {path}"},
     {"nccl.plugin", "...Loaded net plugin {path}"},
     {"nccl.plugin", "Successfully loaded external {kind}plugin {path}"},
+    {"nccl.plugin_load", "NET/Plugin : {library}version `{symbol}' not found{rest}", refine_symbol},
     {"nccl.no_plugin", "NET/Plugin : {how}No plugin found{rest}", refine_no_plugin},
     {"nccl.no_plugin", "NET/Plugin : {how}Could not find{rest}", refine_no_plugin},
     {"nccl.plugin_load", "...version `{symbol}' not found{rest}", refine_symbol},
@@ -99,8 +100,12 @@ const Shape kShapes[] = {
     {"nccl.async_event", "...Got non-fatal async event{event}"},
     {"nccl.roce_version", "...read failed in ncclIbRoceGetVersionNum{rest}"},
     {"nccl.incompatible_links", "...Attempted to connect incompatible devices{rest}"},
+    {"nccl.qp_gid",
+     "NET/IB : {device} Port {port} qpn {qpn} mtu {mtu} GID {index} ({prefix}/{rest}", refine_gid},
     {"nccl.plain_qp", "NET/IB : Dev {device} Port {port} qpn {qpn} mtu {mtu}"},
     // Sockets.
+    {"nccl.connect_retry", "...connect to {peer} returned {error}, retrying{rest}", refine_peer},
+    {"nccl.connect_retry", "...Call to connect returned {error}, retrying{rest}", refine_peer},
     {"nccl.connect_failed", "...Connect to {peer} failed : {error}", refine_peer},
     {"nccl.connect_failed", "...connect to {peer} returned {error}", refine_peer},
     {"nccl.connect_failed", "...connect to {peer} {fate} : {error}", refine_peer},
@@ -143,6 +148,7 @@ const Shape kShapes[] = {
     {"nccl.duplicate_gpu", "...Multiple Ranks are using the same GPU{rest}"},
     {"nccl.no_transport", "...No transport found for rank {rest}"},
     {"nccl.nvls_available", "NVLS multicast support is available{rest}"},
+    {"nccl.iommu_missing", "Missing \"iommu=pt\" from kernel command line{rest}"},  // RCCL
     // Topology, graphs, tuning.
     {"nccl.topology_error", "Could not open XML {rest}"},
     {"nccl.topology_error", "...XML Parse {rest}"},

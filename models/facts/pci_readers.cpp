@@ -4,6 +4,7 @@
 //   pci.link {device, class, speed, width, max_speed, max_width, trained_down}   GPUs and NICs
 //   pci.acs {device, redirect, valid}   redirect yes: peer traffic goes through the root complex;
 //       valid yes: ACS is on in some form
+//   pci.network {device, rdma}          a network or InfiniBand controller; rdma yes, maybe, no
 //   pci.tree {line}
 #include <algorithm>
 #include <optional>
@@ -36,6 +37,25 @@ std::string value_of(std::string_view text, std::string_view key) {
   return std::string(rest.substr(0, rest.find_first_of(", (")));
 }
 
+/// Whether a controller of that name can do RDMA: "yes", "maybe" (by firmware, driver or setting;
+/// functions of a virtual machine), "no".
+std::string can_rdma(std::string_view text) {
+  static constexpr std::string_view kYes[] = {
+      "infiniband controller", "mellanox", "connectx", "bluefield", "omni-path", "fabric adapter"};
+  static constexpr std::string_view kMaybe[] = {"netxtreme-e", "e810",      "e82",    "e830",
+                                                "x722",        "chelsio",   "qlogic", "fastlinq",
+                                                "pensando",    "solarflare"};
+  const std::string name = lower(text);
+  const auto stands_there = [&](std::string_view word) {
+    return name.find(word) != std::string::npos;
+  };
+  const bool infiniband = stands_there("infiniband controller");
+  if (std::any_of(std::begin(kYes), std::end(kYes), stands_there)) {
+    return stands_there("virtual function") && !infiniband ? "maybe" : "yes";
+  }
+  return std::any_of(std::begin(kMaybe), std::end(kMaybe), stands_there) ? "maybe" : "no";
+}
+
 class PciReader : public LineReader {
  public:
   [[nodiscard]] std::string kind() const override { return "lspci"; }
@@ -45,6 +65,9 @@ class PciReader : public LineReader {
     if (bare.rfind("-+-[", 0) == 0 || bare.rfind("-[", 0) == 0 || bare.rfind("+-[", 0) == 0 ||
         bare.rfind("\\-[", 0) == 0 || bare.rfind("|  ", 0) == 0) {
       put(facts, line, "pci.tree", {});
+      if (can_rdma(bare) == "yes") {
+        put(facts, line, "pci.network", {{"device", ""}, {"rdma", "yes"}});
+      }
       return true;
     }
     const std::size_t blank = bare.find(' ');
@@ -53,6 +76,9 @@ class PciReader : public LineReader {
       const std::string_view rest = bare.substr(blank + 1);
       const std::size_t colon = rest.find(": ");
       class_ = class_of(rest.substr(0, colon));
+      if (class_ == "nic") {
+        put(facts, line, "pci.network", {{"device", device_}, {"rdma", can_rdma(rest)}});
+      }
       max_speed_.clear();
       max_width_.clear();
       return true;

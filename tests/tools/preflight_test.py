@@ -20,12 +20,14 @@ def preflight(*arguments):
     return json.loads(result.stdout), result.returncode
 
 
-class Folders(unittest.TestCase):
+class Folder(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
 
+
+class Folders(Folder):
     def nodes(self, environment, state='Active', sm_lid=1):
         for number, host in enumerate(('n1', 'n2'), 1):
             path = self.folder / host
@@ -76,6 +78,102 @@ class Folders(unittest.TestCase):
         report, code = preflight(self.folder)
         self.assertEqual((code, report['jobs'][0]['hosts']), (1, []))
         self.assertEqual(report['jobs'][0]['findings'][0]['kind'], 'env_ignored')
+
+
+PORT = ("CA '{}'\n Port 1:\n  State: {}\n  Physical state: {}\n  Rate: {}\n  SM lid: 1\n"
+        '  Link layer: {}\n')
+BRIDGE = ('2: br-1f: <BROADCAST,UP,LOWER_UP> mtu 1500 state UP\n'
+          '    inet 172.18.0.1/16 scope global br-1f\n')
+LINK_LOCAL = '    inet6 fe80::1/64 scope link\n'
+GID = '{} 1 {} 0000:0000:0000:0000:0000:ffff:0a02:010{} 10.2.1.{} {} ens1\n'
+QOS = ('Priority trust state: dscp\n prio:3 dscp:31,30,29,28,27,26,25,24,\n'
+       ' priority 0 1 2 3 4 5 6 7\n enabled 0 0 0 1 0 0 0 0\n')
+
+
+class Fixes(Folder):
+    """The variable that a finding's own fix names, set, makes the finding disappear."""
+
+    def port(self, hca, state='Active', rate=200, layer='InfiniBand'):
+        physical = 'LinkUp' if state == 'Active' else 'Disabled'
+        return PORT.format(hca, state, physical, rate, layer)
+
+    def apply(self, environment, fix, value):
+        """The environment behind the first line of `fix` that sets what is asked for. `value`
+        stands for what the line leaves to the user in <...>."""
+        for line in fix:
+            words = line.split('#')[0].split()
+            if words[0] == 'unset':
+                return {name: text for name, text in environment.items() if name not in words}
+            if words[0] == 'export' and (value is None or '<' in line):
+                name, text = line.split('#')[0].strip().removeprefix('export ').split('=', 1)
+                if '<' in text:
+                    text = text[:text.index('<')] + value
+                return {**environment, name: text}
+        self.fail(fix)
+
+    def check(self, kind, environment=None, files=None, second=None, value=None):
+        environment = environment or {}
+        for number, host in enumerate(('n1', 'n2'), 1):
+            path = self.folder / host
+            path.mkdir(exist_ok=True)
+            for old in path.iterdir():
+                old.unlink()
+            own = {'ip.txt': IP.format(number), 'ibstat.txt': self.port('mlx5_0'),
+                   **(files or {}), **((second or {}) if host == 'n2' else {})}
+            for name, text in own.items():
+                (path / name).write_text(text.replace('10.1.0.{}', f'10.1.0.{number}'),
+                                         encoding='utf-8')
+
+        def findings(variables):
+            for host in ('n1', 'n2'):
+                (self.folder / host / 'env.txt').write_text(
+                    ''.join(f'{name}={text}\n' for name, text in variables.items()),
+                    encoding='utf-8')
+            return {one['kind']: one for one in preflight(self.folder)[0]['jobs'][0]['findings']}
+        sick = findings(environment)
+        self.assertIn(kind, sick)
+        cured = self.apply(environment, sick[kind]['fix'], value)
+        self.assertNotEqual(cured, environment)
+        self.assertNotIn(kind, findings(cured), (kind, cured))
+
+    def test_interfaces(self):
+        self.check('virtual_interface', files={'ip.txt': BRIDGE + IP.replace('2: eno1', '3: eno1')})
+        self.check('loopback_selected', {'NCCL_SOCKET_IFNAME': '^docker0'})
+        self.check('ifname_not_found', {'NCCL_SOCKET_IFNAME': 'ib0'}, value='eno1')
+        self.check('ipv6_link_local', {'NCCL_SOCKET_FAMILY': 'AF_INET6'},
+                   {'ip.txt': IP + LINK_LOCAL})
+
+    def test_networks_and_settings(self):
+        self.check('ib_disabled', {'NCCL_IB_DISABLE': '1'})
+        self.check('plugin_missing', {'NCCL_NET': 'gIB'})
+        self.check('bad_tuning_env', {'NCCL_BUFFSIZE': '65536'})
+        self.check('algo_choice', {'NCCL_ALGO': 'Tree'})
+
+    def test_hcas(self):
+        self.check('ib_hca_selection', {'NCCL_IB_HCA': 'ibp12s0'}, value='mlx5_0')
+        self.check('hca_prefix_trap', {'NCCL_IB_HCA': 'mlx5_1'},
+                   {'ibstat.txt': self.port('mlx5_1') + self.port('mlx5_10')}, value='mlx5_1')
+        self.check('hca_mismatch_nodes', second={
+            'ibstat.txt': self.port('mlx5_0') + self.port('mlx5_1')}, value='mlx5_0')
+        self.check('link_down', files={
+            'ibstat.txt': self.port('mlx5_0') + self.port('mlx5_1', 'Down')}, value='mlx5_0')
+        self.check('mixed_nic_speeds', files={
+            'ibstat.txt': self.port('mlx5_0') + self.port('mlx5_1', rate=100)}, value='mlx5_0')
+
+    def test_queue_pairs(self):
+        roce = self.port('mlx5_0', layer='Ethernet')
+        self.check('gid_index', {'NCCL_IB_GID_INDEX': '2'}, {
+            'ibstat.txt': roce,
+            'gids.txt': GID.format('mlx5_0', 2, 1, 1, 'v1') + GID.format('mlx5_0', 3, 1, 1, 'v2')},
+                   value='3')
+        self.check('container_netns_hca', files={
+            'ibstat.txt': roce + self.port('mlx5_1', layer='Ethernet'),
+            'gids.txt': 'DEV PORT INDEX GID IPv4 VER DEV\n' +
+                        GID.format('mlx5_0', 3, 1, 1, 'v2')}, value='mlx5_0')
+        self.check('pkey', files={'keys.txt': ''.join(
+            f'/sys/class/infiniband/mlx5_0/ports/1/pkeys/{at}: {key}\n'
+            for at, key in enumerate(('0x7fff', '0x8001')))})
+        self.check('pfc_ecn', files={'ibstat.txt': roce, 'qos.txt': QOS}, value='104')
 
 
 class Scenarios(unittest.TestCase):

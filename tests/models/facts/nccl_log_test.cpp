@@ -142,15 +142,22 @@ TEST(NcclLog, ConnectionsByTcp) {
                                             "No route to host"},
         {"socketStartConnect: Connect to 10.9.0.2<4711> failed : Connection timed out",
          "Connection timed out"},
-        {"socketPollConnect: connect to 10.9.0.2<4711> returned Connection refused, retrying "
-         "(3/34) after sleep for 300 msec",
+        {"socketPollConnect: connect to 10.9.0.2<4711> returned Connection refused, exceeded error "
+         "retry count after 35 attempts",
          "Connection refused"},
-        {"Call to connect timeout : Connection refused", "Connection refused"},
-        {"Call to connect returned Connection refused, retrying", "Connection refused"}}) {
+        {"Call to connect timeout : Connection refused", "Connection refused"}}) {
     const ReadText read = read_text(std::string("a:1:1 [0] NCCL INFO ") + text);
     EXPECT_EQ(read.field("nccl.connect_failed", "error"), error) << text;
     const ReadText warned = read_text(std::string("a:1:1 [0] s.cc:1 NCCL WARN ") + text);
     EXPECT_EQ(warned.field("nccl.connect_failed", "error"), error) << text;
+  }
+  for (const char* text :
+       {"socketPollConnect: connect to 10.9.0.2<4711> returned Connection refused, retrying (3/34) "
+        "after sleep for 300 msec",
+        "Call to connect returned Connection refused, retrying"}) {
+    const ReadText read = read_text(std::string("a:1:1 [0] NCCL INFO ") + text);
+    EXPECT_EQ(read.field("nccl.connect_retry", "error"), "Connection refused") << text;
+    EXPECT_FALSE(read.store.has("nccl.connect_failed")) << text;
   }
 }
 

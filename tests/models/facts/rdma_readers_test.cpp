@@ -92,6 +92,29 @@ TEST(RdmaReaders, RdmaLinkGidsNetdevsPkeys) {
   EXPECT_EQ(read.report.kinds, (Strings{"rdma link", "show_gids", "ibdev2netdev", "P_Key table"}));
 }
 
+TEST(RdmaReaders, WhatHangsWhereByIbnetdiscover) {
+  const ReadText read = read_text(
+      "# Topology file: generated on Wed Aug  6 16:11:23 2025\n\nvendid=0x2c9\n"
+      "switchguid=0x5a40(5a40)\n"
+      "Switch\t65 \"S-0000000000005a40\"\t\t# \"MF0;leaf4:MQM9701/U1\" enhanced port 0 lid 73 lmc "
+      "0\n"
+      "[1]\t\"H-0000000000000001\"[1](1) \t\t# \"n41 mlx5_5\" lid 647 4xNDR\n"
+      "[2]\t\"S-0000000000005a41\"[9]\t\t# \"MF0;spine1:MQM9701/U1\" lid 74 4xNDR\n"
+      "[64]\t\"H-0000000000000009\"[1](9) \t\t# \"Mellanox Technologies Aggregation Node\" lid 3 "
+      "4xNDR\n\n"
+      "caguid=0x1\nCa\t1 \"H-0000000000000001\"\t\t# \"n41 mlx5_5\"\n"
+      "[1](1) \t\"S-0000000000005a40\"[1]\t\t# lid 647 lmc 0 \"MF0;leaf4:MQM9701/U1\" lid 73 "
+      "4xNDR\n"
+      "[2](2) \t\"S-00\n");
+  ASSERT_EQ(read.count("fabric.cable"), 1U);  // seen from both ends
+  EXPECT_EQ(read.field("fabric.cable", "at"), "n41");
+  EXPECT_EQ(read.field("fabric.cable", "hca"), "mlx5_5");
+  EXPECT_EQ(read.field("fabric.cable", "switch"), "MF0;leaf4:MQM9701/U1");
+  EXPECT_EQ(read.store.named("fabric.cable")[0]->count, 2);
+  EXPECT_EQ(read.report.kinds, Strings{"ibnetdiscover"});
+  EXPECT_EQ(read.notes(), Strings{"x.txt:13:1: error: port without its peer: the line is cut"});
+}
+
 TEST(RdmaReaders, FabricFilesCountersAndQualityOfService) {
   const ReadText read = read_text(
       "CA: node3 HCA-1:\n      0x1      6    1[  ] ==( 4X      25.78125 Gbps Active/  LinkUp)==>  "
@@ -106,6 +129,9 @@ TEST(RdmaReaders, FabricFilesCountersAndQualityOfService) {
   EXPECT_EQ(read.field("fabric.link", "state"), "active");
   EXPECT_EQ(read.field("fabric.link", "name"), "MF0;sw1:MQM8700/U1");
   EXPECT_EQ(read.field("fabric.link", "remark"), "Could be 53.125 Gbps");
+  EXPECT_EQ(read.field("fabric.cable", "at"), "node3");
+  EXPECT_EQ(read.field("fabric.cable", "hca"), "HCA-1");
+  EXPECT_EQ(read.field("fabric.cable", "switch"), "MF0;sw1:MQM8700/U1");
   EXPECT_EQ(read.count("dev.uverbs"), 2U);
   EXPECT_EQ(read.field("hca.row", "state"), "init");
   EXPECT_EQ(read.field("hca.row", "width"), "8");
