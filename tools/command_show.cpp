@@ -9,12 +9,14 @@
 #include "models/facts/print/topo_print.h"
 #include "models/nccl/graph/xml.h"
 #include "scenarios/emulated.h"
+#include "scenarios/emulated_subnets.h"
 #include "scenarios/log.h"
 #include "sim/core/errors.h"
 #include "sim/core/text.h"
 #include "tools/exit_codes.h"
 #include "tools/scenario_file.h"
 #include "tools/show_path.h"
+#include "topologies/networks/export.h"
 
 namespace busbw::tools {
 namespace {
@@ -37,12 +39,22 @@ std::string nccl_topology(const Place& place) {
       scenarios::emulated_topology(place.variant, place.catalog(), job, place.host));
 }
 
+/// The tool shows one subnet, that of its HCA's port; here all of the host's follow each other.
+std::string subnets(const Place& place) {
+  std::string text;
+  for (const networks::Subnet& subnet :
+       scenarios::emulated_subnets(place.variant, place.catalog())) {
+    text += networks::to_ibnetdiscover(subnet);
+  }
+  return text;
+}
+
 struct Kind {
   const char* name;
   std::string (*text)(const Place&);
 };
 
-const std::array<Kind, 10> kKinds = {{
+const std::array<Kind, 11> kKinds = {{
     {"ip-addr", [](const Place& p) { return print_ip_addr(emulated_interfaces(p.emulated())); }},
     {"ip-link", [](const Place& p) { return print_ip_link(emulated_interfaces(p.emulated())); }},
     {"ibstat", [](const Place& p) { return print_ibstat(emulated_hcas(p.emulated())); }},
@@ -51,6 +63,7 @@ const std::array<Kind, 10> kKinds = {{
     {"rdma-link", [](const Place& p) { return print_rdma_link(emulated_hcas(p.emulated())); }},
     {"ibdev2netdev",
      [](const Place& p) { return print_ibdev2netdev(emulated_hcas(p.emulated())); }},
+    {"ibnetdiscover", subnets},
     {"topo", [](const Place& p) { return print_topo(emulated_topo(p.emulated()), {}); }},
     {"nccl-log",
      [](const Place& p) {

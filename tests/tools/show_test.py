@@ -9,7 +9,7 @@ from program import SOURCE, run
 
 CASE = 'nic-misselection'
 KINDS = ['ip-addr', 'ip-link', 'ibstat', 'ibstatus', 'ibv_devinfo', 'rdma-link', 'ibdev2netdev',
-         'topo', 'nccl-log', 'nccl-topo', 'path']
+         'ibnetdiscover', 'topo', 'nccl-log', 'nccl-topo', 'path']
 
 
 def show(*arguments):
@@ -43,6 +43,28 @@ class Kinds(unittest.TestCase):
             'Failed to open device\n')
         self.assertIn('NET/IB', show('nccl-log', CASE, '--variant', 'fixed'))
         self.assertIn('NET/Socket', show('nccl-log', CASE, '--variant', 'before'))
+
+    def test_the_subnet_is_one_that_fabric_and_diagnose_read(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, 'net.txt')
+            path.write_text(show('ibnetdiscover', CASE), encoding='utf-8')
+            fabric = run('fabric', str(path), '--json', '-')
+            self.assertEqual((fabric.returncode, fabric.stderr), (0, ''))
+            subnet = json.loads(fabric.stdout)['subnets'][0]
+            self.assertEqual((subnet['switches'], subnet['ports']), (1, 2))
+            found = run('diagnose', str(path), '--json', '-')
+            self.assertEqual((found.returncode, found.stderr), (0, ''))
+            found = json.loads(found.stdout)
+            self.assertEqual(found['read'][0]['kinds'], ['ibnetdiscover'])
+            self.assertEqual([(fact['fields']['at'], fact['fields']['hca'])
+                              for fact in found['facts'] if fact['name'] == 'fabric.cable'],
+                             [('node0', 'mlx5_0'), ('node1', 'mlx5_0')])
+        # One LID a port, as the hosts' own tools say.
+        self.assertIn('Base lid: 2\n', show('ibstat', CASE))
+        self.assertRegex(show('ibnetdiscover', CASE), r'"node0 mlx5_0" lid 2 4xEDR\n')
+        result = run('show', 'ibnetdiscover', 'two-hosts-shaped')
+        self.assertEqual((result.returncode, result.stdout), (2, ''))
+        self.assertIn('has no InfiniBand', result.stderr)
 
     def test_the_topology_is_one_that_nccl_decide_takes(self):
         with tempfile.TemporaryDirectory() as folder:
