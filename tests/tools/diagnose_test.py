@@ -6,7 +6,7 @@ import resource
 import tempfile
 import unittest
 
-from program import SOURCE, run
+from program import SOURCE, run, without_sanitizers
 
 CASE = SOURCE / 'tests/data/diagnose/wrong-nic'
 KEYS = {'kind', 'confidence', 'layer', 'points', 'root_cause', 'fix', 'evidence', 'alternatives',
@@ -180,6 +180,7 @@ class Emulated(Folder):
 
 
 class Size(Folder):
+    @without_sanitizers
     def test_a_large_log_keeps_counts_not_lines(self):
         lines = ''.join(
             f'node{i % 16}:7{i % 8}:78 [{i % 8}] NCCL INFO Channel {i % 16:02}/0 : '

@@ -7,7 +7,7 @@ import tempfile
 import unittest
 import xml.etree.ElementTree
 
-from program import PROGRAM, SOURCE, run
+from program import PROGRAM, SOURCE, run, without_sanitizers
 
 RING = ('switch s0 4\nswitch s1 4\nswitch s2 4\nswitch s3 4\nswitch s4 4\n'
         'h0 s0\nh1 s1\nh2 s2\nh3 s3\nh4 s4\n'
@@ -103,6 +103,7 @@ class Check(Folder):
         self.assertEqual(result.stdout.splitlines()[0], 'node1/mlx5_0 does not reach node0/mlx5_0')
         self.assertEqual(len(result.stdout.splitlines()), 4)
 
+    @without_sanitizers
     def test_two_thousand_hosts_in_three_seconds_and_a_gigabyte(self):
         file = self.write('big.yaml', 'schema: busbw.fabric/1\nname: big\n'
                           'topology: rail-optimised\ntiers: 3\nhosts: [{count: 2048, nics: 8}]\n'

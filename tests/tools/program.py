@@ -1,10 +1,15 @@
-"""Runs the built program for tests. BUSBW_PROGRAM and BUSBW_SOURCE_DIR come from CTest."""
+"""Runs the built program for tests. BUSBW_PROGRAM, BUSBW_SOURCE_DIR and BUSBW_SANITIZE come from
+CTest."""
 import os
 import pathlib
 import subprocess
+import unittest
 
 PROGRAM = os.environ['BUSBW_PROGRAM']
 SOURCE = pathlib.Path(os.environ['BUSBW_SOURCE_DIR'])
+# For tests of a bound of time or memory.
+without_sanitizers = unittest.skipIf(os.environ.get('BUSBW_SANITIZE'),
+                                     'sanitizers take time and memory of their own')
 
 
 def run(*arguments, cwd=None, env=None, program=PROGRAM):

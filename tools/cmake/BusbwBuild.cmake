@@ -93,14 +93,16 @@ endfunction()
 
 # busbw_python_test(NAME FILE [ARGS argument...] [LABELS label...] [TIMEOUT seconds])
 # A unittest file, or a check that exits non-zero, as one CTest test. BUSBW_PROGRAM names the built
-# program.
+# program; BUSBW_SANITIZE the sanitizers, under which bounds of time and memory are not tested.
 find_program(BUSBW_PYTHON python3)
 function(busbw_python_test name file)
   cmake_parse_arguments(ARG "" "TIMEOUT" "ARGS;LABELS" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
+  string(REPLACE ";" "," sanitizers "${BUSBW_SANITIZE}")
   add_test(NAME ${name} COMMAND ${BUSBW_PYTHON} -B ${file} ${ARG_ARGS})
   set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}"
-    ENVIRONMENT "BUSBW_PROGRAM=${PROJECT_BINARY_DIR}/busbw;BUSBW_SOURCE_DIR=${PROJECT_SOURCE_DIR}")
+    ENVIRONMENT "BUSBW_PROGRAM=${PROJECT_BINARY_DIR}/busbw;BUSBW_SOURCE_DIR=${PROJECT_SOURCE_DIR}"
+    ENVIRONMENT_MODIFICATION "BUSBW_SANITIZE=set:${sanitizers}")
 endfunction()
