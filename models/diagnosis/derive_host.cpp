@@ -24,7 +24,7 @@ using facts::FactStore;
 // Ours. Docker's default for /dev/shm is 64 MiB; NCCL takes some ten MB for each pair of ranks.
 constexpr std::int64_t kSmallShm = 512;
 // An HCA's queues and NCCL's buffers of one process are some hundred MiB.
-constexpr std::int64_t kSmallMemlock = 512 * 1024;
+constexpr std::int64_t kSmallMemlock = 512 * std::int64_t{1024};
 
 std::int64_t number(const Fact& fact, std::string_view field) {
   return parse_integer(fact.get(field)).value_or(0);

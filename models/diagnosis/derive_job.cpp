@@ -64,6 +64,7 @@ void slow_hosts(FactStore& store) {
 void slow_rows(FactStore& store) {
   const std::vector<Fact> rows = all_of(store, "node.row");
   std::vector<double> values;
+  values.reserve(rows.size());
   for (const Fact& fact : rows) {
     values.push_back(value_of(fact, "value"));
   }

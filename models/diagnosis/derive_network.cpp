@@ -100,7 +100,7 @@ std::string rdma_interface(const FactStore& store, std::string_view not_this) {
     }
   }
   for (const Fact* fact : store.named("ip.interface")) {
-    const std::string name(fact->get("name"));
+    std::string name(fact->get("name"));
     if (name != not_this && (fact->get("type") == "infiniband" || name.rfind("ib", 0) == 0 ||
                              name.rfind("rdma", 0) == 0)) {
       return name;

@@ -18,7 +18,7 @@ const char* to_string(Layer layer) {
 }
 
 const std::vector<Rule>& rules() {
-  static const std::vector<Rule> all = [] {
+  static const std::vector<Rule> kAll = [] {
     std::vector<Rule> result;
     for (const std::vector<Rule>& part : {interface_rules(), network_rules(), rdma_rules(),
                                           fabric_rules(), host_rules(), gpu_rules(), job_rules()}) {
@@ -26,7 +26,7 @@ const std::vector<Rule>& rules() {
     }
     return result;
   }();
-  return all;
+  return kAll;
 }
 
 }  // namespace busbw::diagnosis

@@ -28,7 +28,7 @@ bool starts_with(std::string_view text, std::string_view prefix) {
 
 /// "4: ACTIVE", "PORT_ACTIVE (4)", "Initializing", "INIT" -> "active", "init", "armed", "down".
 std::string plain_state(std::string_view text) {
-  const std::string word = lower(text);
+  std::string word = lower(text);
   for (const char* state : {"active", "init", "armed", "down"}) {
     if (word.find(state) != std::string::npos) {
       return state;

@@ -59,7 +59,7 @@ std::string rate_text(const nccl::HcaPort& port, const topologies::Catalog& cata
 int roce_mtu(std::int64_t interface_mtu) {
   constexpr std::int64_t kHeaders = 40 + 8 + 12 + 4 + 28 + 4;  // GRH, UDP, BTH, XRC, atomics, CRC
   int mtu = 256;
-  while (mtu < 4096 && mtu * 2 + kHeaders <= interface_mtu) {
+  while (mtu < 4096 && std::int64_t{mtu} * 2 + kHeaders <= interface_mtu) {
     mtu *= 2;
   }
   return mtu;
