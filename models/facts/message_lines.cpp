@@ -116,6 +116,7 @@ const Shape kShapes[] = {
     {"ping", "ping.too_long", "...Frag needed and DF set{rest}"},
     {"ping", "ping.too_long", "...message too long, mtu{rest}"},
     {"ibstat", "verbs.no_devices", "...can't list infiniband devices"},
+    {"ibstat", "verbs.no_devices", "...can't list IB device names{rest}"},
     {"lsmod", "host.no_module", "modprobe: FATAL: Module {module} not found{rest}"},
     // The kernel's log.
     {"kernel log", "gpu.xid", "...NVRM: Xid ({bus}): {code}", refine_code},

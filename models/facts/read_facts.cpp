@@ -26,8 +26,15 @@ namespace {
 
 /// Whether a file that begins with this line is a JSON document: its texts would be quotes of logs,
 /// not logs.
-bool is_json(std::string_view line) {
+bool begins_json(std::string_view line) {
   return line == "{" || line == "[" || line.substr(0, 2) == "{\"" || line.substr(0, 2) == "[{";
+}
+
+/// Whether a line can stand in a JSON document: a line of a log that merely began like one can't.
+bool fits_json(std::string_view line) {
+  constexpr std::string_view kFirst = "{}[]\",-0123456789";
+  return line.empty() || kFirst.find(line.front()) != std::string_view::npos ||
+         line.substr(0, 4) == "true" || line.substr(0, 5) == "false" || line.substr(0, 4) == "null";
 }
 
 }  // namespace
@@ -74,8 +81,9 @@ struct FileReader::State {
     const std::string text = without_json_frame(without_colour(raw));
     if (!begun && !trim(text).empty()) {
       begun = true;
-      json = is_json(trim(text));
+      json = begins_json(trim(text));
     }
+    json = json && fits_json(trim(text));
     if (json) {
       return;
     }

@@ -118,6 +118,29 @@ TEST(ReadFacts, LongLinesAreCutWithANote) {
   EXPECT_EQ(read.store.named("nccl.network")[0]->where.line, 2);
 }
 
+TEST(ReadFacts, IbstatWithoutDevicesInBothItsWords) {
+  for (const char* words : {"can't list infiniband devices",
+                            "can't list IB device names: (No such file or directory)"}) {
+    const ReadText read = read_text(std::string("ibpanic: [1] main: ") + words + "\n");
+    EXPECT_EQ(read.count("verbs.no_devices"), 1U) << words;
+    EXPECT_EQ(read.report.kinds, Strings{"ibstat"});
+  }
+}
+
+TEST(ReadFacts, ADocumentOfJsonQuotesLogs) {
+  const ReadText read = read_text(
+      "{\n  \"log\": [\n    \"a:1:1 [0] NCCL INFO Using network IB\",\n    "
+      "null, 7\n  ]\n}\n");
+  EXPECT_EQ(read.count("nccl.network"), 0U);
+  EXPECT_EQ(read.report.lines, 6);
+}
+
+TEST(ReadFacts, ALogThatBeginsLikeJsonIsRead) {
+  const ReadText read = read_text("[\na:1:1 [0] NCCL INFO Using network IB\n");
+  EXPECT_EQ(read.field("nccl.network", "name"), "IB");
+  EXPECT_EQ(read.store.named("nccl.network")[0]->where.line, 2);
+}
+
 TEST(ReadFacts, PiecesDoNotMatter) {
   const std::string text =
       "a:1:1 [0] NCCL INFO Using network IB\r\nCA 'mlx5_0'\n Port 1:\n  State: Active";
