@@ -203,7 +203,8 @@ struct NcclLogReader::Table {
   }
 
   /// Facts of the first shape of that bucket that fits; nothing when none does.
-  [[nodiscard]] std::optional<std::vector<Fact>> match(std::size_t bucket, std::string_view text) const {
+  [[nodiscard]] std::optional<std::vector<Fact>> match(std::size_t bucket,
+                                                       std::string_view text) const {
     for (const Entry& entry : entries[bucket]) {
       std::optional<std::vector<Fact::Field>> fields = entry.pattern.match(text);
       if (!fields) {

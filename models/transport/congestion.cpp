@@ -40,13 +40,12 @@ bool marks_in_time(std::int64_t senders, Bandwidth rate, const params::Congestio
   return excess <= static_cast<double>(congestion.port_buffer.count());
 }
 
-double tcp_incast_share(std::int64_t senders, Bytes block, Bandwidth rate, Bytes segment,
-                        const params::Congestion& congestion, Duration timeout) {
-  if (segment * congestion.least_window * senders <= congestion.port_buffer) {
+double tcp_incast_share(const TcpIncast& incast, const params::Congestion& congestion) {
+  if (incast.segment * congestion.least_window * incast.senders <= congestion.port_buffer) {
     return 1;
   }
-  const double busy = (block * senders / rate).as_seconds();
-  return busy / (busy + timeout.as_seconds());
+  const double busy = (incast.block * incast.senders / incast.rate).as_seconds();
+  return busy / (busy + incast.timeout.as_seconds());
 }
 
 Ratio share_of(double value) {

@@ -38,8 +38,14 @@ bool marks_in_time(std::int64_t senders, Bandwidth rate, const params::Congestio
 /// least windows fit the buffer; beyond that every block waits for a time-out, t / (t + time-out)
 /// with t = senders x block / rate. Source: Phanishayee et al., "Measurement and analysis of TCP
 /// throughput collapse in cluster-based storage systems", FAST 2008.
-double tcp_incast_share(std::int64_t senders, Bytes block, Bandwidth rate, Bytes segment,
-                        const params::Congestion& congestion, Duration timeout);
+struct TcpIncast {
+  std::int64_t senders = 0;
+  Bytes block;
+  Bytes segment;
+  Bandwidth rate;    // of the port that all send to
+  Duration timeout;  // of TCP's first retransmission
+};
+double tcp_incast_share(const TcpIncast& incast, const params::Congestion& congestion);
 
 /// As a fraction of millionths, at least one.
 Ratio share_of(double value);

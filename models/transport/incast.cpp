@@ -55,8 +55,9 @@ class Incast {
     const topologies::Link& last = fabric_.link(link);
     const params::Congestion& congestion = transports_.congestion;
     if (network_.tcp) {
-      lower(link, tcp_incast_share(senders, network_.largest_block, last.capacity, network_.packet,
-                                   congestion, transports_.recovery.tcp.first));
+      lower(link, tcp_incast_share({senders, network_.largest_block, network_.packet, last.capacity,
+                                    transports_.recovery.tcp.first},
+                                   congestion));
       return;
     }
     const params::Traffic& traffic = networks_.traffic_at(last.from);

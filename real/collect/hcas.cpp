@@ -36,14 +36,15 @@ std::vector<PrintedGid> read_gids(const Root& root, const std::string& port) {
   std::vector<PrintedGid> gids;
   for (const std::string& name : root.names(port + "/gids")) {
     const std::optional<std::int64_t> index = decimal(name);
-    const std::string gid = index ? root.line(port + "/gids/" + name) : "";
+    const std::string gid = index ? root.line(fmt::format("{}/gids/{}", port, name)) : "";
     // A link-local GID without its interface's part is an empty entry, too.
     const bool empty =
         gid.empty() || gid == kNoGid || gid == "fe80:0000:0000:0000:0000:0000:0000:0000";
     if (empty || gids.size() >= kMostGids)
       continue;
-    gids.push_back({static_cast<int>(*index), gid, root.line(port + "/gid_attrs/types/" + name),
-                    root.line(port + "/gid_attrs/ndevs/" + name)});
+    gids.push_back({static_cast<int>(*index), gid,
+                    root.line(fmt::format("{}/gid_attrs/types/{}", port, name)),
+                    root.line(fmt::format("{}/gid_attrs/ndevs/{}", port, name))});
   }
   std::sort(gids.begin(), gids.end(),
             [](const PrintedGid& a, const PrintedGid& b) { return a.index < b.index; });
@@ -59,7 +60,7 @@ std::string netdev_of(const Root& root, const std::string& hca, const PrintedPor
   }
   const std::string folder = fmt::format("{}/{}/device/net", kClass, hca);
   for (const std::string& name : root.names(folder)) {
-    const std::string number = root.line(folder + "/" + name + "/dev_port");
+    const std::string number = root.line(fmt::format("{}/{}/dev_port", folder, name));
     if (decimal(number).value_or(0) == port.number - 1)
       return name;
   }
@@ -139,7 +140,7 @@ std::string read_pkeys(const Root& root) {
     for (const std::string& port : root.names(fmt::format("{}/{}/ports", kClass, hca))) {
       const std::string folder = fmt::format("{}/{}/ports/{}/pkeys", kClass, hca, port);
       for (const std::string& index : root.names(folder)) {
-        const std::string key = root.line(folder + "/" + index);
+        const std::string key = root.line(fmt::format("{}/{}", folder, index));
         if (!key.empty() && key != "0x0000")
           text += fmt::format("{}/{}: {}\n", folder, index, key);
       }

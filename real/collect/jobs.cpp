@@ -173,7 +173,7 @@ void wait_some(const std::vector<Running>& jobs, const Deadline& deadline) {
 
 std::string find_program(const std::string& name, const std::string& search_path) {
   for (const std::string_view folder : split(search_path, ':')) {
-    const std::string path = std::string(folder) + "/" + name;
+    std::string path = fmt::format("{}/{}", folder, name);
     if (!folder.empty() && ::access(path.c_str(), X_OK) == 0)
       return path;
   }
@@ -209,6 +209,7 @@ std::vector<JobResult> run_jobs(const std::vector<Job>& jobs, Milliseconds timeo
     }
   }
   std::vector<JobResult> results;
+  results.reserve(running.size());
   for (Running& job : running)
     results.push_back(job.take());
   return results;

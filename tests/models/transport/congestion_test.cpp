@@ -55,13 +55,13 @@ TEST(Congestion, MarksComeInTimeWhereTheBufferHoldsTheExcess) {
 }
 
 TEST(Congestion, TcpIncastWaitsForATimeOutABlock) {
-  const Bandwidth rate = Bandwidth::gigabits_per_second(10);
-  const Duration timeout = Duration::milliseconds(200);
+  TcpIncast incast{64, Bytes(1 << 20), Bytes(1448), Bandwidth::gigabits_per_second(10),
+                   Duration::milliseconds(200)};
   // 64 senders with four segments of 1448 each fit 375,000 bytes, 65 do not.
-  EXPECT_EQ(tcp_incast_share(64, Bytes(1 << 20), rate, Bytes(1448), congestion(), timeout), 1);
+  EXPECT_EQ(tcp_incast_share(incast, congestion()), 1);
+  incast.senders = 65;
   // 65 blocks of 1 MiB take 54.53 ms: 54.53 / 254.53.
-  EXPECT_NEAR(tcp_incast_share(65, Bytes(1 << 20), rate, Bytes(1448), congestion(), timeout),
-              0.0545260 / 0.2545260, 1e-5);
+  EXPECT_NEAR(tcp_incast_share(incast, congestion()), 0.0545260 / 0.2545260, 1e-5);
 }
 
 TEST(Congestion, SharesStayAboveNothing) {
