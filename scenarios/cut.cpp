@@ -2,9 +2,11 @@
 #include "scenarios/cut.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "models/nccl/chunking.h"
 #include "sim/core/check.h"
+#include "sim/core/text.h"
 
 namespace busbw::scenarios {
 namespace {
@@ -61,7 +63,10 @@ std::int64_t floor_log2(std::int64_t value) {
 class Cutter {
  public:
   Cutter(const Plan& plan, const Variant& variant, Candidate candidate, Bytes bytes)
-      : plan_(plan), workload_(variant.workload), candidate_(candidate) {
+      : plan_(plan),
+        workload_(variant.workload),
+        environment_(variant.environment),
+        candidate_(candidate) {
     cut_.options.bytes = bytes;
     cut_.options.element = workload_.element;
     cut_.options.root = RankId(0);
@@ -158,16 +163,53 @@ class Cutter {
                                    : static_cast<std::int64_t>(plan_.shape.heads.front().size());
     set_channels(plan_.comm.nvls_channels);
     const std::int64_t at_once = heads * cut_.channels;
-    std::int64_t chunk = slot();
+    std::int64_t chunk = 0;
     if (tree) {
-      chunk = shrunk(chunk, bytes(), at_once,
+      chunk = shrunk(most_of_nvls_tree(), bytes(), at_once,
                      {{32, 256 * kKib}, {16, 128 * kKib}, {4, 64 * kKib}, {1, 32 * kKib}});
     } else {
-      chunk = std::min(chunk, (plan_.hosts > 1 ? 32 : 128) * kKib);
-      chunk = shrunk(chunk, bytes(), at_once, {{64, 64 * kKib}, {8, 32 * kKib}, {2, 16 * kKib}});
+      chunk = shrunk(most_of_nvls(), bytes(), at_once,
+                     {{64, 64 * kKib}, {8, 32 * kKib}, {2, 16 * kKib}});
     }
     cut_.options.chunk = Bytes(chunk);
     cut_.threads = kThreads;
+  }
+
+  /// A positive number of the environment, or `otherwise`.
+  [[nodiscard]] std::int64_t bytes_set(const char* name, std::int64_t otherwise) const {
+    const auto found = environment_.find(name);
+    const std::optional<std::int64_t> number =
+        found == environment_.end() ? std::nullopt : parse_integer(found->second);
+    return number && *number > 0 ? *number : otherwise;
+  }
+
+  /// Slot of NVLS: its own from 2.21 on, before that of all others.
+  [[nodiscard]] std::int64_t nvls_slot() const {
+    constexpr nccl::Version kOwnSlots{2, 21, 5};
+    return version_ < kOwnSlots ? slot() : bytes_set("NCCL_NVLS_CHUNKSIZE", 128 * kKib);
+  }
+
+  /// Largest chunk of NVLS; between hosts a small one where NCCL believes little of it. Source:
+  /// NCCL 2.20 to 2.28, src/enqueue.cc, calcCollChunking.
+  [[nodiscard]] std::int64_t most_of_nvls() const {
+    constexpr float kSlow = 150;  // GB/s
+    const float believed = plan_.tuning
+                               .cost(nccl::graph::Collective::kAllReduce,
+                                     nccl::graph::Algorithm::kNvls, nccl::graph::Protocol::kSimple)
+                               .bandwidth;
+    return plan_.hosts > 1 && believed < kSlow
+               ? 32 * kKib
+               : std::min(slot(), bytes_set("NCCL_NVLS_CHUNKSIZE", 128 * kKib));
+  }
+
+  /// The same of NVLSTree, whose slots are NVLS's; small on many nodes since 2.19.3.
+  [[nodiscard]] std::int64_t most_of_nvls_tree() const {
+    constexpr nccl::Version kCapped{2, 19, 3};
+    constexpr std::int32_t kManyNodes = 4;
+    const std::int64_t most = plan_.hosts >= kManyNodes ? 64 * kKib : nvls_slot();
+    return version_ < kCapped
+               ? nvls_slot()
+               : std::min(nvls_slot(), bytes_set("NCCL_NVLSTREE_MAX_CHUNKSIZE", most));
   }
 
   void collnet() {
@@ -219,6 +261,7 @@ class Cutter {
 
   const Plan& plan_;
   const Workload& workload_;
+  const nccl::Environment& environment_;
   Candidate candidate_;
   nccl::Version version_;
   Cut cut_;
