@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "sim/core/text.h"
 
 namespace busbw::real::collect {
@@ -211,7 +213,7 @@ std::string environment_text(const std::map<std::string, std::string>& environme
       continue;
     std::string line = value;
     std::replace(line.begin(), line.end(), '\n', ' ');
-    text += name + "=" + line + "\n";
+    text += fmt::format("{}={}\n", name, line);
   }
   return redacted(text);
 }

@@ -101,6 +101,7 @@ template <class PlaceOf>
 void add_apart(const Machine& machine, std::size_t count, const PlaceOf& place_of,
                std::vector<std::size_t>& chosen) {
   std::vector<std::string> taken;
+  taken.reserve(chosen.size());
   for (const std::size_t gpu : chosen) {
     taken.push_back(place_of(machine, machine.gpus[gpu].attach));
   }
