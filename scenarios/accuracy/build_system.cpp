@@ -60,6 +60,19 @@ bool starts_one(const std::vector<std::string>& prefixes, const std::string& nam
   });
 }
 
+/// The algorithm that `text` names with nothing beside it: what is said with a remark may hold for
+/// some sizes alone.
+std::optional<std::string> algorithm_in(const std::string& text) {
+  const std::string word(trim(text));
+  for (const char* name :
+       {"Ring", "Tree", "CollnetDirect", "CollnetChain", "NVLS", "NVLSTree", "PAT"}) {
+    if (lower(word) == lower(name)) {
+      return name;
+    }
+  }
+  return std::nullopt;
+}
+
 class SystemBuilder {
  public:
   SystemBuilder(const Record& record, const Library& library)
@@ -99,6 +112,7 @@ class SystemBuilder {
     set_slow_link();
     set_program();
     adjust_filters(machine);
+    take_algorithm();
     built_.modelled = built_.reason.empty();
     return std::move(built_);
   }
@@ -179,6 +193,16 @@ class SystemBuilder {
     if (net != environment.end() && lower(net->second).find("libfabric") != std::string::npos) {
       net->second = "Libfabric";
     }
+  }
+
+  /// What the record says that NCCL took, unless it names several or the environment says.
+  void take_algorithm() {
+    const std::optional<std::string> algorithm = algorithm_in(record_.algorithm);
+    if (!algorithm || built_.variant.environment.count("NCCL_ALGO") > 0) {
+      return;
+    }
+    built_.variant.environment["NCCL_ALGO"] = *algorithm;
+    assume(fmt::format("NCCL_ALGO={}: the record says that NCCL took it", *algorithm));
   }
 
   void drop_unless_known(nccl::Environment& environment, const std::string& name,

@@ -37,6 +37,7 @@ std::string key_of(const Record& record) {
   std::vector<std::string> parts = {record.kind,
                                     record.collective,
                                     record.nccl_version,
+                                    record.algorithm,
                                     system.gpu,
                                     number(system.gpus_per_node),
                                     number(system.nodes),

@@ -373,5 +373,20 @@ TEST(Names, TheLongestThatStandsInTheText) {
   EXPECT_EQ(cpu_in("2x EPYC 7352 (Dell R7525)", catalog)->name, "AMD Rome");
 }
 
+TEST(BuildSystem, TakesTheAlgorithmThatTheRecordSays) {
+  const std::string two = hopper(8, 2, nic_of("ConnectX-7", 8, 400, "InfiniBand NDR"));
+  const auto algorithm = [&](const std::string& more) {
+    const nccl::Environment environment = build(two, more).variant.environment;
+    const auto found = environment.find("NCCL_ALGO");
+    return found == environment.end() ? "" : found->second;
+  };
+  EXPECT_EQ(algorithm(R"("algo": "ring")"), "Ring");
+  EXPECT_EQ(algorithm(R"("algo": "NVLSTree")"), "NVLSTree");
+  // Several, or a remark that may hold for some sizes alone; and what the job itself asks for.
+  EXPECT_EQ(algorithm(R"("algo": "Ring/LL to 1 MiB, NVLS above")"), "");
+  EXPECT_EQ(algorithm(R"j("algo": "NVLS (default)")j"), "");
+  EXPECT_EQ(algorithm(R"("algo": "Ring", "env": {"NCCL_ALGO": "Tree"})"), "Tree");
+}
+
 }  // namespace
 }  // namespace busbw::scenarios::accuracy
