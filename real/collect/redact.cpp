@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -231,19 +230,20 @@ std::string redacted(const std::string& text) {
 
 std::string without_serials(const std::string& text) {
   std::string result;
-  std::optional<std::size_t> processes;  // indentation of the heading under which they stand
+  constexpr std::size_t kNone = std::string_view::npos;
+  std::size_t processes = kNone;  // indentation of the heading under which they stand
   for (const std::string_view line : split_lines(text)) {
     const std::string_view words = trim(line);
     const std::size_t indent = line.find_first_not_of(" \t");
-    if (processes && indent <= *processes)
-      processes.reset();
+    if (indent <= processes)
+      processes = kNone;
     if (words.starts_with("Processes"))
       processes = indent;
     const std::string small = lower(words);
     const bool identity = small.find("serial") != std::string::npos ||
                           small.find("uuid") != std::string::npos ||
                           small.find("board id") != std::string::npos || small.starts_with("[v");
-    if (!processes && !identity)
+    if (processes == kNone && !identity)
       result += std::string(line) + "\n";
   }
   return result;
