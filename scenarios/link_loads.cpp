@@ -2,6 +2,7 @@
 #include "scenarios/link_loads.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace busbw::scenarios {
 
@@ -38,7 +39,7 @@ std::vector<HotLink> LinkLoads::hottest(const engine::Engine& engine, Duration t
   // To a millionth, so that links that carry the same do not swap places by a rounding.
   const auto parts = [](const HotLink& link) {
     constexpr double kParts = 1e6;
-    return static_cast<std::int64_t>(link.utilization * kParts + 0.5);
+    return std::llround(link.utilization * kParts);
   };
   std::stable_sort(links.begin(), links.end(),
                    [&](const HotLink& a, const HotLink& b) { return parts(a) > parts(b); });

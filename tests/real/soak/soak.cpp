@@ -73,6 +73,7 @@ class Soak {
       if (number++ == first) {
         // What the first round leaves for good belongs to the libraries.
         files_ = open_files();
+        threads_ = threads();
         heap_ = heap_bytes();
       }
     } while (!orders_.round && !end.passed() && SignalWatch::pending() == 0);
@@ -90,10 +91,11 @@ class Soak {
     if (files_ != 0 && open_files() != files_)
       return fmt::format("{} files are open, {} were", open_files(), files_);
     // A thread that was joined may be seen for a moment yet.
-    for (int tries = 0; threads() != 1 && tries < 100; ++tries)
+    const auto left = [&] { return threads_ != 0 && threads() != threads_; };
+    for (int tries = 0; left() && tries < 100; ++tries)
       sleep_on({}, Milliseconds(10));
-    if (threads() != 1)
-      return fmt::format("{} threads are left", threads());
+    if (left())
+      return fmt::format("{} threads are left, {} were", threads(), threads_);
     if (heap_ != 0 && heap_bytes() > heap_ + kHeapNoise)
       return fmt::format("{} bytes of memory are in use, {} were", heap_bytes(), heap_);
     return std::nullopt;
@@ -116,6 +118,7 @@ class Soak {
   SoakLimits limits_;
   SoakCounts counts_;
   std::map<std::string, std::int64_t> done_;
+  std::size_t threads_ = 0;  // this one; the thread sanitizer starts one of its own
   std::size_t files_ = 0;
   std::size_t heap_ = 0;
 };
