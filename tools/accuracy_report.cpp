@@ -263,6 +263,45 @@ Table folds_table(const Report& report) {
   return table;
 }
 
+constexpr const char* kRefitted =
+    "Parameters that were fitted on records are fitted on the other folds and predict the sites "
+    "that "
+    "are left out; in sample: with the catalogue's.";
+
+Table refit_table(const Report& report) {
+  Table table;
+  table.titles = {"fold", "figures"};
+  add_band_titles(table);
+  for (const auto& result : report.refitted) {
+    const std::string fold = result.fold ? std::to_string(*result.fold) : "all";
+    std::vector<std::string> in_sample = {fold, "in sample"};
+    add_bands(result.in_sample, in_sample);
+    table.rows.push_back(std::move(in_sample));
+    std::vector<std::string> left_out = {fold, "left out"};
+    add_bands(result.left_out, left_out);
+    table.rows.push_back(std::move(left_out));
+  }
+  return table;
+}
+
+/// What each fold's fit changed.
+std::vector<std::string> refit_lines(const Report& report) {
+  std::vector<std::string> lines;
+  for (const auto& result : report.refitted) {
+    if (!result.fold) {
+      continue;
+    }
+    std::vector<std::string> moved;
+    for (const auto& [name, factor] : result.moved) {
+      moved.push_back(fmt::format("{} x {:g}", name, factor));
+    }
+    lines.push_back(fmt::format(
+        "fold {}: {}{}{}", *result.fold, moved.empty() ? "no parameter moved" : join(moved, ", "),
+        result.unknown.empty() ? "" : "; no other site knows of ", join(result.unknown, ", ")));
+  }
+  return lines;
+}
+
 std::string counts_line(const Report& report) {
   const auto& counts = report.counts;
   return fmt::format(
@@ -278,9 +317,8 @@ constexpr const char* kCells =
 
 constexpr const char* kPageHead =
     "# Accuracy\n\n"
-    "Written by `busbw accuracy RECORDS.json ... --fold-by site --markdown FILE --plots FOLDER`; "
-    "not "
-    "edited by hand. How records are read and systems built: "
+    "Written by `busbw accuracy RECORDS.json ... --fold-by site [--refit] --markdown FILE --plots "
+    "FOLDER`; not edited by hand. How records are read and systems built: "
     "[measurement records](formats/measurement-records.md).\n\n"
     "In sample: parameters were chosen with these records at hand. The folds leave out whole "
     "sites; "
@@ -314,6 +352,14 @@ std::string accuracy_text(const Report& report, const AccuracyTextOptions& optio
   if (!report.folds.empty()) {
     text += section("Folds by site", plain(folds_table(report), options.colour), options.colour);
   }
+  if (!report.refitted.empty()) {
+    std::string lines;
+    for (const std::string& line : refit_lines(report)) {
+      lines += line + "\n";
+    }
+    text += section("Fitted without the fold", plain(refit_table(report), options.colour) + lines,
+                    options.colour);
+  }
   const Table missing = missing_table(report);
   if (!missing.rows.empty()) {
     text += section("Not modelled", plain(missing, options.colour), options.colour);
@@ -345,6 +391,14 @@ std::string accuracy_markdown(const Report& report, const std::vector<PageImage>
   if (!report.folds.empty()) {
     text += "\n## Folds by site\n\nFigures of each fold's own records.\n\n" +
             markdown(folds_table(report));
+  }
+  if (!report.refitted.empty()) {
+    text += fmt::format("\n## Fitted without the fold\n\n{}\n\n{}", kRefitted,
+                        markdown(refit_table(report)));
+    for (const std::string& line : refit_lines(report)) {
+      text += "\n- " + line;
+    }
+    text += "\n";
   }
   text += "\n## Records\n\n" + markdown(records_table(report));
   const Table missing = missing_table(report);

@@ -316,8 +316,7 @@ void add_accuracy(CLI::App& app, Action& action) {
       "accuracy",
       "Predicted against measured bus bandwidth of records: errors per class and in all");
   command->add_option("RECORDS", options->records, "JSON files of measurement records")->required();
-  command->add_option("--groups", options->groups,
-                      "Comparison groups (default: comparison-groups.json beside the records)");
+  command->add_option("--groups", options->groups, "Default: comparison-groups.json beside them");
   command->add_option("--json", options->json, "Write JSON to this file; - for standard output");
   command->add_option("--csv", options->csv, "Write CSV to this file; - for standard output");
   command->add_option("--markdown", options->markdown, "Write the page of figures to this file");
@@ -325,6 +324,7 @@ void add_accuracy(CLI::App& app, Action& action) {
   command->add_option("--fold-by", options->fold_by,
                       "site: split the records for cross validation, whole sites together");
   command->add_option("--folds", options->folds, "Number of folds (default 5)");
+  command->add_flag("--refit", options->refit, "Fit parameters on the other folds, predict each");
   command->add_option("--engine", options->engine, kEngineHelp);
   command->add_flag("--brief", options->brief, "Show classes, groups and totals alone");
   set_action(*command, options, action, accuracy);

@@ -131,6 +131,10 @@ int accuracy(const AccuracyOptions& options, Console& console) {
   const std::vector<Group> groups = groups_of(options, problems);
   scenarios::accuracy::AssessOptions assess_options;
   assess_options.folds = folds_of(options, problems);
+  assess_options.refit = options.refit;
+  if (options.refit && options.fold_by.empty()) {
+    problems.add({}, "--refit needs --fold-by site");
+  }
   assess_options.engine = engine_choice(options.engine);
   problems.throw_if_any();
   Progress progress(console);

@@ -16,6 +16,7 @@ struct AccuracyOptions {
   std::string plots;     // folder for SVG files, which the page shows
   std::string fold_by;   // "site", or empty
   std::string folds = "5";
+  bool refit = false;  // with fold_by: fitted parameters anew on the other folds
   std::string engine = "auto";
   bool brief = false;  // classes and totals alone
 };

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "scenarios/accuracy/measured.h"
+#include "scenarios/accuracy/refit.h"
 #include "scenarios/accuracy/site.h"
 
 namespace busbw::scenarios::accuracy {
@@ -272,6 +273,9 @@ Report assess(const std::vector<Record>& records, const std::vector<Group>& grou
   report.groups = compare_groups(groups, report.records);
   if (options.folds > 0) {
     report.folds = folds_of_records(report.records, options.folds);
+    if (options.refit) {
+      report.refitted = refit(records, report, library, context, options.engine);
+    }
   }
   return report;
 }

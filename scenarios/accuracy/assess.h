@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "scenarios/accuracy/predict.h"
@@ -105,6 +106,15 @@ struct FoldResult {
   BandFigures figures;  // judged points of these records
 };
 
+/// A fold whose sites were left out when the parameters were fitted (refit.h).
+struct RefitResult {
+  std::optional<std::int32_t> fold;                   // nothing: all folds together
+  std::vector<std::pair<std::string, double>> moved;  // parameters that came out elsewhere
+  std::vector<std::string> unknown;                   // that concern no other site
+  BandFigures in_sample;                              // with the parameters of the catalogue
+  BandFigures left_out;                               // with those fitted on the other folds
+};
+
 struct Counts {
   std::size_t records = 0;
   std::size_t collectives = 0;
@@ -125,12 +135,14 @@ struct Report {
   std::vector<ClassResult> classes;
   std::vector<RecordResult> records;
   std::vector<GroupResult> groups;
-  std::vector<FoldResult> folds;  // empty unless asked for
+  std::vector<FoldResult> folds;      // empty unless asked for
+  std::vector<RefitResult> refitted;  // the same; all folds together last
 };
 
 struct AssessOptions {
   EngineChoice engine;
   std::int32_t folds = 0;  // by site; 0: none
+  bool refit = false;      // with folds: fit parameters on the other folds, see refit.h
   /// Called before each record.
   std::function<void(std::size_t done, std::size_t all, const std::string& id)> progress;
 };

@@ -134,6 +134,24 @@ Value group_value(const GroupResult& group) {
   return value;
 }
 
+Value refit_value(const RefitResult& result) {
+  Value moved = Value::object();
+  for (const auto& [name, factor] : result.moved) {
+    moved.set(name, factor);
+  }
+  Value in_sample = Value::object();
+  set_figures(result.in_sample, in_sample);
+  Value left_out = Value::object();
+  set_figures(result.left_out, left_out);
+  Value value = Value::object();
+  value.set("fold", result.fold ? Value(*result.fold) : Value())
+      .set("moved", std::move(moved))
+      .set("unknown", texts(result.unknown))
+      .set("in_sample", std::move(in_sample))
+      .set("left_out", std::move(left_out));
+  return value;
+}
+
 }  // namespace
 
 Value report_value(const Report& report) {
@@ -187,6 +205,13 @@ Value report_value(const Report& report) {
       folds.push(std::move(entry));
     }
     value.set("folds", std::move(folds));
+  }
+  if (!report.refitted.empty()) {
+    Value refitted = Value::array();
+    for (const RefitResult& result : report.refitted) {
+      refitted.push(refit_value(result));
+    }
+    value.set("refitted", std::move(refitted));
   }
   return value;
 }

@@ -1,0 +1,51 @@
+// Cross-validation that fits: the parameters that were fitted on records (docs/models/transport.md)
+// are fitted anew on all sites but those of one fold, and predict the records of that fold.
+//
+// Each parameter is tried at a few factors of its value, the others at theirs, and takes the factor
+// with the smallest mean |log(predicted / measured)| over the judged points that it concerns;
+// NCCL's choices stay its own. A parameter that no other site concerns keeps its value, and the
+// fold says so: nothing is known of it without these sites.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scenarios/accuracy/assess.h"
+
+namespace busbw::scenarios::accuracy {
+
+/// A parameter that was fitted on records, and which of their points it can change.
+struct FittedParameter {
+  std::string name;  // as in the catalogue: "host.launch"
+  std::function<void(double factor, params::Transports& transports, topologies::Catalog& catalog)>
+      scale;
+  std::function<bool(const Record& record, Bytes bytes)> concerns;
+};
+
+/// Those of docs/models/transport.md. Keeps a reference to `catalog`, which names the GPUs.
+std::vector<FittedParameter> fitted_parameters(const topologies::Catalog& catalog);
+
+/// The factors that are tried, 1 among them.
+const std::vector<double>& refit_factors();
+
+/// What a parameter at a factor predicts for a point that it concerns.
+struct Trial {
+  std::size_t parameter = 0;
+  double factor = 1;
+  std::int32_t fold = 0;  // of the point's site
+  double error = 0;       // predicted / measured - 1
+};
+
+/// The factor of each of `parameters` parameters that does best on the trials of all folds but
+/// `left_out`; nothing where they have no trial of it. Of equally good ones that nearest to 1.
+std::vector<std::optional<double>> best_factors(const std::vector<Trial>& trials,
+                                                std::size_t parameters, std::int32_t left_out);
+
+/// The folds of `report`, which `records` made and which has some, fitted and predicted anew.
+std::vector<RefitResult> refit(const std::vector<Record>& records, const Report& report,
+                               const Library& library, const Context& context, EngineChoice engine);
+
+}  // namespace busbw::scenarios::accuracy
