@@ -22,6 +22,7 @@ constexpr std::array kKinds = {
 
 FaultKind read_kind(MappingReader& reader) {
   std::vector<std::string> names;
+  names.reserve(kKinds.size());
   for (const FaultKind kind : kKinds) {
     names.push_back(to_string(kind));
   }
