@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "sim/core/quantity.h"
+#include "sim/core/xml_text.h"
 
 namespace busbw::tools {
 namespace {
@@ -23,26 +24,6 @@ constexpr double kLegendLine = 18;
 // Distinct in grey print too (Okabe and Ito's palette, without yellow).
 constexpr std::array<const char*, 7> kColours = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                                  "#56b4e9", "#e69f00", "#000000"};
-
-std::string escaped(const std::string& text) {
-  std::string result;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        result += "&amp;";
-        break;
-      case '<':
-        result += "&lt;";
-        break;
-      case '>':
-        result += "&gt;";
-        break;
-      default:
-        result += c;
-    }
-  }
-  return result;
-}
 
 /// A logarithmic axis between two powers of its base.
 class Axis {
@@ -95,7 +76,7 @@ std::string tick_text(double value, bool bytes) {
 std::string text_at(double x, double y, const char* anchor, const std::string& text,
                     const std::string& more = "") {
   return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\"{}>{}</text>\n", x, y,
-                     anchor, more, escaped(text));
+                     anchor, more, xml_text(text));
 }
 
 std::string line_at(double x1, double y1, double x2, double y2, const char* colour) {

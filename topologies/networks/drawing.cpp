@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "sim/core/quantity.h"
+#include "sim/core/xml_text.h"
 #include "topologies/networks/export.h"
 
 namespace busbw::networks {
@@ -67,30 +68,6 @@ std::string label(const Line& line) {
                          : fmt::format("{} x {}", line.count, to_string(line.rate));
 }
 
-/// `text` with the characters that mean something in XML replaced.
-std::string xml(const std::string& text) {
-  std::string result;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        result += "&amp;";
-        break;
-      case '<':
-        result += "&lt;";
-        break;
-      case '>':
-        result += "&gt;";
-        break;
-      case '"':
-        result += "&quot;";
-        break;
-      default:
-        result += c;
-    }
-  }
-  return result;
-}
-
 std::string quoted(const std::string& text) {
   std::string result = "\"";
   for (const char c : text) {
@@ -148,14 +125,15 @@ std::string to_svg(const BuiltFabric& built) {
       "<rect width=\"{0:.0f}\" height=\"{1:.0f}\" fill=\"white\"/>\n"
       "<text x=\"{2:.0f}\" y=\"25\" font-size=\"15\">{3}</text>\n",
       kWidth, next - kRowHeight + kMargin + 20, kWidth / 2,
-      xml(built.title.empty() ? built.name : built.title));
+      xml_text(built.title.empty() ? built.name : built.title));
   for (const auto& [ends, line] : picture.lines) {
     text += fmt::format(
         "<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"#4477aa\" "
         "stroke-width=\"{:.1f}\" stroke-opacity=\"0.5\"><title>{} - {}: {}</title></line>\n",
         x[ends.first], y[picture.shapes[ends.first].row], x[ends.second],
         y[picture.shapes[ends.second].row], std::min(6.0, 0.8 + 0.4 * line.count),
-        xml(picture.shapes[ends.first].name), xml(picture.shapes[ends.second].name), label(line));
+        xml_text(picture.shapes[ends.first].name), xml_text(picture.shapes[ends.second].name),
+        label(line));
   }
   for (std::size_t i = 0; i < picture.shapes.size(); i++) {
     const Shape& shape = picture.shapes[i];
@@ -165,10 +143,10 @@ std::string to_svg(const BuiltFabric& built) {
         "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"24\" rx=\"4\" "
         "fill=\"{}\" stroke=\"#333333\"><title>{}</title></rect>\n",
         x[i] - width / 2, y[shape.row] - 12, width, shape.row == kHostRow ? "#dddddd" : "#aaccee",
-        xml(shape.name));
+        xml_text(shape.name));
     if (place >= kLeastForName) {
       text += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", x[i], y[shape.row] + 4,
-                          xml(shape.name));
+                          xml_text(shape.name));
     }
   }
   return text + "</svg>\n";

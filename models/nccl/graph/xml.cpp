@@ -11,6 +11,8 @@
 
 #include <fmt/format.h>
 
+#include "sim/core/xml_text.h"
+
 namespace busbw::nccl::graph {
 namespace {
 
@@ -223,36 +225,11 @@ std::size_t count_elements(const Element& element) {
   return count;
 }
 
-std::string escaped(const std::string& value) {
-  std::string result;
-  for (const char c : value) {
-    switch (c) {
-      case '&':
-        result += "&amp;";
-        break;
-      case '<':
-        result += "&lt;";
-        break;
-      case '"':
-        result += "&quot;";
-        break;
-      default:
-        if (static_cast<unsigned char>(c) < 0x20) {
-          result += fmt::format("&#{};", static_cast<int>(c));
-        } else {
-          result += c;
-        }
-        break;
-    }
-  }
-  return result;
-}
-
 void print(const Element& element, int depth, std::string& out) {
   const std::string indent(static_cast<std::size_t>(depth) * 2, ' ');
   out += indent + "<" + element.tag;
   for (const auto& [name, value] : element.attributes)
-    out += fmt::format(" {}=\"{}\"", name, escaped(value));
+    out += fmt::format(" {}=\"{}\"", name, xml_text(value));
   if (element.children.empty()) {
     out += "/>\n";
     return;
