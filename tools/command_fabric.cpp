@@ -104,7 +104,8 @@ std::string attach_to(const networks::Subnet& subnet, const std::string& word) {
                        : "nothing named '" + word + "' in the subnet" + did_you_mean(word, names));
 }
 
-/// The real tools on the emulated subnet, after one sweep of OpenSM as its subnet manager.
+/// The real tools on the emulated subnet, with OpenSM as its subnet manager; where the file says
+/// that it is down, it has swept once and is gone.
 int run_shell(const FabricOptions& options, const networks::BuiltFabric& built, Console& console) {
   const networks::Subnet& subnet = chosen_subnet(built, options.subnet);
   const std::int64_t timeout = read_timeout(options.timeout);
@@ -114,7 +115,12 @@ int run_shell(const FabricOptions& options, const networks::BuiltFabric& built, 
   if (subnet.managed) {
     const bool known =
         built.engine != networks::Engine::kDModK && built.engine != networks::Engine::kTables;
-    sweep(emulated, known ? to_string(built.engine) : "ftree");
+    const std::string engine = known ? to_string(built.engine) : "ftree";
+    if (built.manager == networks::Manager::kRunning) {
+      emulated.manage(engine);
+    } else {
+      sweep(emulated, engine);
+    }
   }
   console.out.flush();
   std::vector<std::string> words = {"/bin/sh"};

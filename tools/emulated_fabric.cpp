@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <fcntl.h>
 #include <filesystem>
 #include <unistd.h>
@@ -23,6 +24,7 @@ namespace fs = std::filesystem;
 constexpr real::Milliseconds kStart{20'000};   // for ibsim to read the net
 constexpr real::Milliseconds kSweep{120'000};  // for OpenSM; 648 hosts take 2 s
 constexpr real::Milliseconds kLook{20};
+constexpr real::Milliseconds kEnd{1000};
 constexpr const char* kPackage = "ibsim-utils";
 
 real::Descriptor open_log(const std::string& path) {
@@ -83,9 +85,13 @@ EmulatedFabric::EmulatedFabric(const networks::Subnet& subnet) {
 }
 
 EmulatedFabric::~EmulatedFabric() {
+  if (manager_) {
+    manager_->send(SIGTERM);
+    manager_->wait(kEnd);
+  }
   console_.reset();
   if (simulator_) {
-    simulator_->wait(real::Milliseconds(1000));
+    simulator_->wait(kEnd);
   }
 }
 
@@ -125,6 +131,27 @@ std::unique_ptr<ChildProcess> EmulatedFabric::start(const std::vector<std::strin
     command.error = log.get();
   }
   return std::make_unique<ChildProcess>(command);
+}
+
+void EmulatedFabric::manage(const std::string& engine) {
+  const std::string log = folder() + "/osm.log";
+  // -d 2: every line of the log is there at once.
+  manager_ =
+      start({find_program("opensm", "opensm"), "-R", engine, "-D", "0x43", "-d", "2", "-f", log},
+            "", true);
+  const real::Deadline deadline = real::Deadline::in(kSweep);
+  while (!fs::exists(log) || read_file(log).find("SUBNET UP") == std::string::npos) {
+    if (const std::optional<int> status = manager_->wait(kLook)) {
+      throw SystemError(
+          {"opensm",
+           fmt::format("ended with status {}: {}", *status, last_line(folder() + "/run.log")),
+           "the emulated fabric", ""});
+    }
+    if (deadline.passed()) {
+      throw SystemError(
+          {"opensm", "subnet not up after " + real::to_string(kSweep), "the emulated fabric", ""});
+    }
+  }
 }
 
 void sweep(EmulatedFabric& fabric, const std::string& engine) {

@@ -26,6 +26,9 @@ class EmulatedFabric {
   /// the net). `quiet`: its output goes to the log in the folder. Streams are inherited otherwise.
   [[nodiscard]] std::unique_ptr<ChildProcess> start(const std::vector<std::string>& words,
                                                     const std::string& at, bool quiet);
+  /// OpenSM as the subnet manager of the net from now on, with that routing engine: returns once
+  /// it has set up the subnet. It ends with this object.
+  void manage(const std::string& engine);
 
  private:
   void wait_until_up();
@@ -34,6 +37,7 @@ class EmulatedFabric {
   PrivateFolder folder_;
   real::Descriptor console_;  // ibsim ends when it closes
   std::unique_ptr<ChildProcess> simulator_;
+  std::unique_ptr<ChildProcess> manager_;
 };
 
 /// What the real subnet manager made of the subnet.

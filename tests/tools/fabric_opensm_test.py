@@ -115,6 +115,28 @@ class Shell(Folder):
         trace = shell(f'ibtracert {lids[0]} {lids[1]}')
         self.assertEqual(trace.count('->'), 4)
 
+    def test_a_subnet_manager_answers(self):
+        file = self.write('f.yaml', fabric(0, 'ftree'))
+        result = run('fabric', file, '--shell',
+                     'sminfo && saquery NR && ibtracert -G $(ibstat -p | head -1) 0x10001f')
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn('SMINFO_MASTER', result.stdout)
+        self.assertIn('NodeRecord dump:', result.stdout)
+        self.assertEqual(result.stdout.count('->'), 4)  # leaf, spine, leaf, host
+        # Another OpenSM that a user starts stands by.
+        second = run('fabric', file, '--shell',
+                     'opensm -D 0x43 -f $OSM_TMP_DIR/2.log >$OSM_TMP_DIR/2.out 2>&1 & '
+                     'for i in $(seq 60); do sleep 0.5; '
+                     'grep -q STANDBY $OSM_TMP_DIR/2.log && break; done; kill $!; '
+                     'grep -c STANDBY $OSM_TMP_DIR/2.log')
+        self.assertEqual(second.returncode, 0, second.stdout + second.stderr)
+
+    def test_one_that_is_down_leaves_its_tables(self):
+        file = self.write('f.yaml', fabric(0, 'ftree').replace('{routing', '{state: down, routing'))
+        result = run('fabric', file, '--shell', 'ibtracert 1 2 >/dev/null && saquery -t 200 NR')
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn('State: Active', run('fabric', file, '--shell', 'ibstat').stdout)
+
     def test_status_time_out_and_no_process_left(self):
         file = self.write('f.yaml', fabric(0, 'minhop'))
         self.assertEqual(run('fabric', file, '--shell', 'exit 7').returncode, 7)
