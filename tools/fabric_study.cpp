@@ -44,13 +44,18 @@ networks::Imported read_kind(FileKind kind, const std::string& text, const std::
       return problems.empty() ? networks::read_graph(graph, catalog, problems)
                               : networks::Imported();
     }
+    case FileKind::kInfraGraph: {
+      const YamlNode file = parse_yaml(text, path, problems);
+      return problems.empty() ? networks::read_infragraph(file, catalog, problems)
+                              : networks::Imported();
+    }
     case FileKind::kFabric:
     case FileKind::kUnknown:
       break;
   }
   problems.add({path, 0, 0},
                "no fabric; allowed: a file with 'schema: busbw.fabric/1', the output of "
-               "ibnetdiscover or iblinkinfo, a list of cables, a graph in JSON");
+               "ibnetdiscover or iblinkinfo, a list of cables, a graph in JSON, InfraGraph");
   return {};
 }
 

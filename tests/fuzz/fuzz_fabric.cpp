@@ -99,8 +99,16 @@ void imported_file(Random& random) {
        "( "
        ")\nSwitch: 0x05 MF0;s:\n 3 3[  ] ==( 4X 25.78125 Gbps Active/ LinkUp)==> 6 1[  ] \"node3 "
        "HCA-1\" ( )\n",
-       "switch a 4\nswitch b 4\nh0 a 100 Gb/s\nh1 b:2\na:3 b 200 Gb/s\n"},
-      {"[1]", "\"", "#", "lid", "4xNDR", "0xffffffffffffffff", "-1", "==(", ")==>", "switch "});
+       "switch a 4\nswitch b 4\nh0 a 100 Gb/s\nh1 b:2\na:3 b 200 Gb/s\n",
+       "devices: [{name: n, components: [{name: g, choice: xpu}, {name: c, choice: nic, count: "
+       "2}]},\n"
+       " {name: s, components: [{name: p, choice: port, count: 4}]}]\n"
+       "instances: [{name: h, device: n, count: 2}, {name: w, device: s}]\n"
+       "links: [{name: l, physical: {bandwidth: {gigabits_per_second: 100}}}]\n"
+       "edges:\n  - {ep1: {instance: 'h[0:2]', component: 'c[0:2]'}, ep2: {instance: 'w[0]', "
+       "component: 'p[0:4]'}, scheme: one2one, link: l}\n"},
+      {"[1]", "[0:2]", "[::", "many2many", "\"", "#", "lid", "4xNDR", "0xffffffffffffffff", "-1",
+       "==(", ")==>", "switch "});
   Problems problems;
   networks::Imported imported;
   switch (networks::kind_of(text)) {
@@ -113,6 +121,13 @@ void imported_file(Random& random) {
     case networks::FileKind::kEdges:
       imported = networks::read_edges(text, kFile, catalog(), problems);
       break;
+    case networks::FileKind::kInfraGraph: {
+      const YamlNode file = parse_yaml(text, kFile, problems);
+      if (problems.empty()) {
+        imported = networks::read_infragraph(file, catalog(), problems);
+      }
+      break;
+    }
     default:
       return;
   }

@@ -35,6 +35,91 @@ class Folder(unittest.TestCase):
         return value
 
 
+INFRAGRAPH = """name: two-leaves
+devices:
+  - name: server
+    components:
+      - {name: xpu, choice: xpu, count: 2}
+      - {name: nic, choice: nic, count: 2}
+  - name: switch
+    components:
+      - {name: asic, choice: cpu, count: 1}
+      - {name: port, choice: port, count: 6}
+instances:
+  - {name: host, device: server, count: 4}
+  - {name: leaf, device: switch, count: 2}
+  - {name: spine, device: switch, count: 2}
+links:
+  - {name: down, physical: {bandwidth: {choice: gigabits_per_second, gigabits_per_second: 200}}}
+  - {name: up, physical: {bandwidth: {gigabytes_per_second: 12.5}, latency: {ns: 50}}}
+edges:
+  - {ep1: {instance: "host[0:2]", component: nic},
+     ep2: {instance: "leaf[0]", component: "port[0:4]"}, scheme: one2one, link: down}
+  - {ep1: {instance: "host[2:]", component: "nic[0:2]"},
+     ep2: {instance: "leaf[1]", component: "port[:4]"}, scheme: one2one, link: down}
+  - {ep1: {instance: leaf, component: "port[4]"},
+     ep2: {instance: "spine[0]", component: "port[0:2]"}, scheme: one2one, link: up}
+  - {ep1: {instance: leaf, component: "port[5]"},
+     ep2: {instance: "spine[1]", component: "port[0:2]"}, scheme: one2one, link: up}
+  - {ep1: {instance: "host[0]", component: xpu}, ep2: {instance: "host[1]", component: xpu},
+     scheme: many2many, link: up}
+"""
+
+
+class InfraGraph(Folder):
+    def test_devices_instances_and_edges_become_a_fabric(self):
+        report = self.report(self.write('i.yaml', INFRAGRAPH))
+        subnet = report['subnets'][0]
+        self.assertEqual((report['hosts'], subnet['switches'], subnet['ports']), (4, 4, 8))
+        # Two hosts of 2 x 200 Gb/s send 800; two cables of 100 leave each leaf.
+        self.assertEqual((report['bisection_Gbps'], report['edge_Gbps']), (200, 800))
+        self.assertTrue(report['good'])
+        edges = run('fabric', str(self.folder / 'i.yaml'), '--export', 'edges').stdout
+        self.assertIn('leaf.1:6', edges)  # port 5, counted from 1
+        text = run('fabric', str(self.folder / 'i.yaml')).stdout
+        self.assertIn('4 instances are switches, having no xpu, npu or nic; 4 are hosts', text)
+        self.assertIn('1 edges end at no port, nic or custom component', text)
+
+    def test_composed_devices_and_json(self):
+        graph = {'infrastructure': {
+            'devices': [
+                {'name': 'card', 'components': [{'name': 'port', 'choice': 'port', 'count': 2}]},
+                {'name': 'node', 'components': [{'name': 'gpu', 'choice': 'xpu', 'count': 1},
+                                                {'name': 'card', 'choice': 'device', 'count': 2}]},
+                {'name': 'sw', 'components': [{'name': 'p', 'choice': 'port', 'count': 8}]}],
+            'instances': [{'name': 'n', 'device': 'node', 'count': 2},
+                          {'name': 's', 'device': 'sw', 'count': 1}],
+            'links': [{'name': 'x'}],
+            'edges': [{'ep1': {'instance': 'n', 'component': 'card[0:2].port[0:2]'},
+                       'ep2': {'instance': 's', 'component': 'p'}, 'scheme': 'one2one',
+                       'link': 'x'}]}}
+        path = self.write('i.json', json.dumps(graph))
+        report = self.report(path)
+        self.assertEqual((report['hosts'], report['subnets'][0]['ports']), (2, 8))
+        self.assertIn('n.1/card.1.port.1', run('fabric', path, '--export', 'edges').stdout)
+
+    def test_mistakes_have_places(self):
+        for old, new, message in [
+                ('"host[0:2]"', '"hots[0:2]"',
+                 "19:22: error: no instance 'hots'; did you mean 'host'?"),
+                ('"port[0:4]"', '"port[0:7]"',
+                 "20:44: error: 'port[0:7]' must be a name with an index or a slice, as nic[0] or "
+                 'nic[0:6], of 0 to 5'),
+                ('"port[0:4]"', '"port[0:3]"',
+                 '20:66: error: one2one joins as many ends as there are on either side; here are 4 '
+                 'and 3'),
+                ('link: down}', 'link: dwon}',
+                 "20:81: error: no link 'dwon'; did you mean 'down'?"),
+                ('device: server', 'device: sever',
+                 "12:26: error: no device 'sever'; did you mean 'server'?"),
+                ('"port[:4]"', '"prot[:4]"',
+                 "22:44: error: device 'switch' has no component 'prot'; did you mean 'port'?")]:
+            path = self.write('i.yaml', INFRAGRAPH.replace(old, new, 1))
+            result = run('fabric', path)
+            self.assertEqual((result.returncode, result.stdout), (2, ''), new)
+            self.assertEqual(result.stderr, f'{path}:{message}\n')
+
+
 class Report(Folder):
     def test_rail_optimised_by_hand(self):
         report = self.report('rail-optimised-64')

@@ -12,29 +12,12 @@
 
 #include "sim/core/quantity.h"
 #include "sim/core/text.h"
+#include "topologies/networks/edge_list.h"
 #include "topologies/networks/faults.h"
 #include "topologies/networks/subnet_draft.h"
 
 namespace busbw::networks {
 namespace {
-
-struct EdgeEnd {
-  std::string name;
-  std::int32_t port = 0;  // 0: the next that is free
-};
-
-struct Edge {
-  EdgeEnd a;
-  EdgeEnd b;
-  Bandwidth rate;
-  Location where;
-};
-
-struct DeclaredSwitch {
-  std::string name;
-  std::int32_t ports = 0;
-  Location where;
-};
 
 /// "leaf0:33" is port 33 of leaf0; a name may have colons of its own.
 EdgeEnd parse_end(std::string_view word) {
@@ -73,51 +56,6 @@ class PortGiver {
   std::map<std::string, std::set<std::int32_t>> used_;
   std::map<std::string, std::int32_t> next_;
 };
-
-Imported subnet_of(const std::vector<DeclaredSwitch>& switches, const std::vector<Edge>& edges,
-                   const std::string& file, const topologies::Catalog& catalog,
-                   Problems& problems) {
-  SubnetDraft draft(file, catalog, problems);
-  std::set<std::string> names;
-  std::uint64_t guid = 0x200000;
-  for (const DeclaredSwitch& declared : switches) {
-    if (!names.insert(declared.name).second) {
-      problems.add(declared.where, fmt::format("second switch '{}'", declared.name));
-    }
-    DraftNode& node = draft.node(declared.name, true, declared.where);
-    node.ports = declared.ports;
-    node.declared = declared.ports > 0;
-    node.guid = guid++;
-  }
-  PortGiver ports(edges);
-  guid = 0x100000;
-  for (const Edge& edge : edges) {
-    for (const EdgeEnd& end : {edge.a, edge.b}) {
-      DraftNode& node = draft.node(end.name, names.count(end.name) > 0, edge.where);
-      if (!node.is_switch && node.description.empty()) {
-        const std::size_t slash = end.name.find('/');
-        node.description = slash == std::string::npos
-                               ? end.name
-                               : end.name.substr(0, slash) + " " + end.name.substr(slash + 1);
-        node.guid = guid;
-        guid += 2;
-      }
-    }
-    Cable speed;
-    speed.rate = edge.rate;
-    set_speed(speed, false, catalog);
-    DraftLink link;
-    link.rate = edge.rate;
-    link.speed = speed.speed;
-    link.lanes = speed.lanes;
-    link.where = edge.where;
-    link.peer = edge.b.name;
-    const std::int32_t port = ports.port(edge.a);
-    link.peer_port = ports.port(edge.b);
-    draft.link(edge.a.name, port, std::move(link));
-  }
-  return draft.finish();
-}
 
 Bandwidth read_rate(const std::string& text, const Location& where, Problems& problems) {
   const std::variant<Bandwidth, QuantityError> rate = parse_bandwidth(text);
@@ -228,6 +166,51 @@ void read_graph_edge(const Value& value, const std::set<std::string>& names,
 }
 
 }  // namespace
+
+Imported subnet_of(const std::vector<DeclaredSwitch>& switches, const std::vector<Edge>& edges,
+                   const std::string& file, const topologies::Catalog& catalog,
+                   Problems& problems) {
+  SubnetDraft draft(file, catalog, problems);
+  std::set<std::string> names;
+  std::uint64_t guid = 0x200000;
+  for (const DeclaredSwitch& declared : switches) {
+    if (!names.insert(declared.name).second) {
+      problems.add(declared.where, fmt::format("second switch '{}'", declared.name));
+    }
+    DraftNode& node = draft.node(declared.name, true, declared.where);
+    node.ports = declared.ports;
+    node.declared = declared.ports > 0;
+    node.guid = guid++;
+  }
+  PortGiver ports(edges);
+  guid = 0x100000;
+  for (const Edge& edge : edges) {
+    for (const EdgeEnd& end : {edge.a, edge.b}) {
+      DraftNode& node = draft.node(end.name, names.count(end.name) > 0, edge.where);
+      if (!node.is_switch && node.description.empty()) {
+        const std::size_t slash = end.name.find('/');
+        node.description = slash == std::string::npos
+                               ? end.name
+                               : end.name.substr(0, slash) + " " + end.name.substr(slash + 1);
+        node.guid = guid;
+        guid += 2;
+      }
+    }
+    Cable speed;
+    speed.rate = edge.rate;
+    set_speed(speed, false, catalog);
+    DraftLink link;
+    link.rate = edge.rate;
+    link.speed = speed.speed;
+    link.lanes = speed.lanes;
+    link.where = edge.where;
+    link.peer = edge.b.name;
+    const std::int32_t port = ports.port(edge.a);
+    link.peer_port = ports.port(edge.b);
+    draft.link(edge.a.name, port, std::move(link));
+  }
+  return draft.finish();
+}
 
 Imported read_edges(std::string_view text, const std::string& file,
                     const topologies::Catalog& catalog, Problems& problems) {
