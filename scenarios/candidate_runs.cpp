@@ -228,6 +228,12 @@ Run CandidateRuns::in_bytes(const Stage& stage, Candidate candidate, const Cut& 
   const Line line{small.options.bytes.count(), large.options.bytes.count(), whole.count()};
   const Run first = play_candidate(stage, candidate, small, fingerprint);
   Run run = line.at(first, play_candidate(stage, candidate, large, fingerprint));
+  if (first.failure || run.failure) {  // how a part ends says nothing of the whole
+    return play_candidate(stage, candidate, cut, fingerprint);
+  }
+  for (HotLink& link : run.hottest) {
+    link.carried = Bytes(scale(link.carried.count(), {line.extent, line.large}));
+  }
   run.steady = fmt::format("{} and {}", to_string(most / 2), to_string(most));
   return run;
 }

@@ -93,19 +93,19 @@ void Carrier::start_next(std::int32_t wire) {
   const auto parts = static_cast<std::int64_t>(ways.size());
   queue.open = ways.size();
   const Bytes moved = next.moved;
-  const bool fits = !connection.passes || moved <= *connection.passes;
   for (std::size_t i = 0; i < ways.size(); ++i) {
     Part part;
     part.wire = wire;
     part.way = ways[i];
     part.left = moved / parts + Bytes(i == 0 ? moved.count() % parts : 0);
-    part.fits = fits;
+    part.message = moved;
     start(part, latency);
   }
 }
 
 void Carrier::start(Part part, Duration latency) {
   const transport::Connection& connection = connections_[static_cast<std::size_t>(part.wire)];
+  part.fits = !connection.passes || part.message <= *connection.passes;
   if (!part.fits) {
     engine_.after(latency, [this, part] { end(part, engine::FlowEnd::kLinkDown); });
     return;

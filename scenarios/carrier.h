@@ -66,7 +66,8 @@ class Carrier {
     std::int32_t wire = 0;
     std::size_t way = 0;
     Bytes left;
-    bool fits = true;       // false: the network drops packets of its size
+    Bytes message;          // what it is a part of
+    bool fits = true;       // false: the network drops its packets
     SimTime since;          // of the last progress, while it stands still
     std::size_t tries = 0;  // since then
   };

@@ -4,6 +4,9 @@
 #include <algorithm>
 
 #include "models/nccl/machine/inventory.h"
+#include "scenarios/spec/port_states.h"
+#include "scenarios/spec/read_traffic.h"
+#include "sim/core/errors.h"
 
 namespace busbw::scenarios {
 namespace {
@@ -110,6 +113,22 @@ void set_equal_hosts(const Machine& machine, const HostsOptions& options, const 
   variant.cluster.hosts.assign(static_cast<std::size_t>(options.hosts), machine);
   variant.cluster.hosts_per_nvlink_domain = options.hosts_per_nvlink_domain;
   variant.cluster.networks = networks_of(machine, options, catalog);
+  const bool laid = std::any_of(variant.cluster.networks.begin(), variant.cluster.networks.end(),
+                                [](const Network& network) { return network.fabric.has_value(); });
+  if (options.fabric && !laid && options.hosts > 1) {
+    throw InputError("machine '" + machine.name +
+                     "' has no RDMA NIC that fits the switches of fabric '" + options.fabric->name +
+                     "'");
+  }
+  variant.traffic.clear();
+  if (options.traffic) {
+    Problems problems;
+    for (const Network& network : variant.cluster.networks) {
+      variant.traffic.push_back(network.fabric ? *options.traffic : params::Traffic());
+      check_traffic(variant.traffic.back(), network, variant.cluster, problems);
+    }
+    problems.throw_if_any();
+  }
   for (std::int32_t host = 0; host < options.hosts; ++host) {
     nccl::Inventory inventory = nccl::machine_inventory(machine, host, catalog);
     inventory.exposure.peer_memory = options.gpudirect;
@@ -123,6 +142,7 @@ void set_equal_hosts(const Machine& machine, const HostsOptions& options, const 
     }
     variant.inventories.push_back(std::move(inventory));
   }
+  set_port_states(catalog, variant);
 }
 
 }  // namespace busbw::scenarios

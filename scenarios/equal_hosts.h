@@ -22,7 +22,9 @@ struct HostsOptions {
   /// Of the network of the RDMA NICs, in place of a leaf switch for each and a spine.
   std::optional<networks::FabricSpec> fabric;
   std::vector<std::int32_t> places;  // with `fabric`, as topologies::Network
-  bool gpudirect = true;             // NICs may reach GPU memory (peer-memory driver)
+  /// With `fabric`, how its switches treat packets; nothing: as their link layer does.
+  std::optional<params::Traffic> traffic;
+  bool gpudirect = true;  // NICs may reach GPU memory (peer-memory driver)
 };
 
 /// The machine with these GPUs of it alone, in this order, numbered anew; everything else stays.

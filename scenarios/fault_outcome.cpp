@@ -100,7 +100,8 @@ class Outcome {
 
   /// Ports that go down and come back tell so, to the ranks of their host.
   void events_of_ports() {
-    for (const Fault& fault : stage_.variant.events) {
+    for (std::size_t number = 0; number < stage_.variant.events.size(); ++number) {
+      const Fault& fault = stage_.variant.events[number];
       const bool gone = fault.kind == FaultKind::kHcaGone;
       if (is_socket() || fault.nic.empty() || (fault.kind != FaultKind::kLinkDown && !gone)) {
         continue;
@@ -117,8 +118,9 @@ class Outcome {
         }
       };
       tell(fault.at, gone ? nccl::AsyncEvent::kDeviceFatal : nccl::AsyncEvent::kPortError);
-      if (fault.duration && !gone) {
-        tell(fault.at + *fault.duration, nccl::AsyncEvent::kPortActive);
+      const std::optional<Duration> active = faults_.over(number);
+      if (active && !gone) {
+        tell(*active, nccl::AsyncEvent::kPortActive);
       }
     }
   }

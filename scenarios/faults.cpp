@@ -71,11 +71,12 @@ std::string fault_text(const Fault& fault) {
 }  // namespace
 
 bool is_calm(const Variant& variant) {
-  return variant.events.empty() && std::none_of(variant.traffic.begin(), variant.traffic.end(),
-                                                [](const params::Traffic& traffic) {
-                                                  return traffic.mtu.has_value() ||
-                                                         !traffic.partitions.empty();
-                                                });
+  return variant.events.empty() &&
+         std::none_of(variant.traffic.begin(), variant.traffic.end(),
+                      [](const params::Traffic& traffic) { return traffic.mtu.has_value(); }) &&
+         std::none_of(
+             variant.cluster.networks.begin(), variant.cluster.networks.end(),
+             [](const topologies::Network& network) { return !network.partitions.empty(); });
 }
 
 Faults::Faults(const Stage& stage, transport::Wiring& wiring) : stage_(stage), wiring_(wiring) {
@@ -340,16 +341,11 @@ void Faults::plan(std::size_t number) {
   std::optional<Duration> end = heals(fault);
   const bool goes_down = fault.kind == FaultKind::kLinkDown ||
                          fault.kind == FaultKind::kSwitchDown || fault.kind == FaultKind::kHcaGone;
-  if (goes_down && end && !played_[number].links.empty()) {
-    const Absence manager = manager_at(network_of(played_[number].links.front()), *end);
-    if (manager.gone) {
-      happenings_.push_back({*end,
-                             "cable well again, but without a subnet manager its ports stay "
-                             "in INIT: " +
-                                 place_text(fault)});
-      end = manager.until;
-    }
+  const bool managed = stage_.plan.wiring.network == transport::Network::kInfiniBand;
+  if (goes_down && managed && end && !played_[number].links.empty()) {
+    end = activated(fault, *end, network_of(played_[number].links.front()));
   }
+  played_[number].over = end;
   if (end) {
     add(
         *end, [this, number] { switch_to(number, false); }, "over: " + fault_text(fault));
@@ -359,8 +355,36 @@ void Faults::plan(std::size_t number) {
   }
 }
 
-void Faults::plan_routes(std::size_t number, std::optional<Duration> end) {
+/// InfiniBand: when ports whose cable is well again at `end` may carry data.
+std::optional<Duration> Faults::activated(const Fault& fault, Duration end,
+                                          const std::string& network) {
+  const Absence manager = manager_at(network, end);
+  const std::string ports = place_text(fault);
+  if (manager.gone) {
+    happenings_.push_back(
+        {end, "cable well again, but without a subnet manager its ports stay in INIT: " + ports});
+    if (!manager.until) {
+      return std::nullopt;
+    }
+    end = *manager.until;
+  } else {
+    happenings_.push_back({end, "cable well again, its ports are in INIT: " + ports});
+  }
+  // The sweep ends with ARMED and, once all switches have answered, ACTIVE.
+  const Duration active = end + reaction(network);
+  happenings_.push_back(
+      {active, "the subnet manager has swept, ports ARMED, then ACTIVE: " + ports});
+  return active;
+}
+
+Duration Faults::reaction(const std::string& network) const {
   const params::Recovery& recovery = stage_.context.transports.recovery;
+  const bool infiniband = stage_.plan.wiring.network == transport::Network::kInfiniBand;
+  return traffic_of(network).reroute.value_or(infiniband ? recovery.reroute_infiniband
+                                                         : recovery.reroute_ethernet);
+}
+
+void Faults::plan_routes(std::size_t number, std::optional<Duration> end) {
   std::vector<LinkId> links = played_[number].links;
   links.erase(std::remove_if(links.begin(), links.end(),
                              [this](LinkId link) { return !between_switches(link); }),
@@ -370,9 +394,7 @@ void Faults::plan_routes(std::size_t number, std::optional<Duration> end) {
   }
   const Fault& fault = *played_[number].fault;
   const std::string network = network_of(links.front());
-  const bool infiniband = stage_.plan.wiring.network == transport::Network::kInfiniBand;
-  const Duration react = traffic_of(network).reroute.value_or(
-      infiniband ? recovery.reroute_infiniband : recovery.reroute_ethernet);
+  const Duration react = reaction(network);
   const auto turn = [&](Duration at, bool avoided, const char* what) {
     // A manager that is gone reacts when it is back, if ever.
     const Absence manager = manager_at(network, at);
@@ -392,7 +414,9 @@ void Faults::plan_routes(std::size_t number, std::optional<Duration> end) {
   if (!end || *end > fault.at + react) {
     turn(fault.at + react, true, "routes go around ");
     if (end) {
-      turn(*end + react, false, "routes use again ");
+      // The sweep that made the ports ACTIVE has set the tables, too.
+      const bool swept = stage_.plan.wiring.network == transport::Network::kInfiniBand;
+      turn(swept ? *end : *end + react, false, "routes use again ");
     }
   }
 }

@@ -2,9 +2,10 @@
 //
 // A link that is down fails what is on it; connections try again (models/transport/retry.h). Routes
 // go around links between switches after the network's time to react: on InfiniBand the subnet
-// manager's, if it is there; without it routes stay as they are, and a port that came down stays in
-// INIT when its cable is well again. Loss, degraded links and PAUSE lower rates (congestion.h).
-// Messages that are on their way keep their way; the next ones see what has changed.
+// manager's, if it is there; without it routes stay as they are. A port whose cable is well again
+// is in INIT until the manager's sweep makes it ARMED and ACTIVE; without one it stays there. Loss,
+// degraded links and PAUSE lower rates (congestion.h). Messages that are on their way keep their
+// way; the next ones see what has changed.
 #pragma once
 #include <map>
 #include <memory>
@@ -33,6 +34,10 @@ class Faults {
   /// What is left of the speed of a rank's thread blocks now.
   [[nodiscard]] Ratio speed_of(RankId rank) const;
   [[nodiscard]] const std::vector<Happening>& happenings() const { return happenings_; }
+  /// When event `number` of the variant is over and its ports carry data again; nothing: never.
+  [[nodiscard]] std::optional<Duration> over(std::size_t number) const {
+    return played_[number].over;
+  }
 
  private:
   /// An event on the fabric.
@@ -41,6 +46,7 @@ class Faults {
     std::vector<topologies::LinkId> links;
     std::map<topologies::LinkId, Ratio> left;  // of the rate of each, while active
     bool active = false;
+    std::optional<Duration> over;
   };
 
   [[nodiscard]] std::vector<topologies::LinkId> links_of(const Fault& fault, Problems& problems);
@@ -48,6 +54,10 @@ class Faults {
   [[nodiscard]] Ratio left_after_loss(topologies::LinkId link, const Fault& fault) const;
   void plan(std::size_t number);
   void plan_routes(std::size_t number, std::optional<Duration> end);
+  [[nodiscard]] std::optional<Duration> activated(const Fault& fault, Duration end,
+                                                  const std::string& network);
+  /// From a link that goes down, or comes up, to new routes.
+  [[nodiscard]] Duration reaction(const std::string& network) const;
   void switch_to(std::size_t number, bool active);
   void add(Duration at, std::function<void()> happen, std::string text);
   /// Nothing: never.

@@ -1,7 +1,6 @@
 // The links that carried most of what they could, with the connections that shared them.
 #pragma once
 #include <map>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -24,7 +23,9 @@ class LinkLoads {
                                              std::size_t most) const;
 
  private:
-  std::map<engine::LinkId, std::set<std::pair<RankId, RankId>>> users_;
+  using Pair = std::pair<RankId, RankId>;
+
+  std::map<engine::LinkId, std::vector<Pair>> users_;  // some twice: one of each channel
 };
 
 }  // namespace busbw::scenarios

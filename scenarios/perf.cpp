@@ -36,6 +36,37 @@ Variant variant_of(const PerfRequest& request, const Context& context) {
   return variant;
 }
 
+/// "hosts 1, 2 and 7".
+std::string hosts_text(const std::vector<std::size_t>& hosts) {
+  std::string text = hosts.size() == 1 ? "host " : "hosts ";
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    text += i == 0 ? "" : i + 1 == hosts.size() ? " and " : ", ";
+    text += std::to_string(hosts[i]);
+  }
+  return text;
+}
+
+void remark_ports(PerfResult& result) {
+  std::map<std::pair<std::string, std::string>, std::vector<std::size_t>> hosts;  // from 1
+  for (std::size_t host = 0; host < result.variant.inventories.size(); ++host) {
+    for (const nccl::Hca& hca : result.variant.inventories[host].hcas) {
+      for (const nccl::HcaPort& port : hca.ports) {
+        if (port.state != nccl::PortState::kActive) {
+          hosts[{fmt::format("{}:{}", hca.name, port.number), to_string(port.state)}].push_back(
+              host + 1);
+        }
+      }
+    }
+  }
+  std::vector<std::string> parts;
+  for (const auto& [port, where] : hosts) {
+    parts.push_back(fmt::format("{} of {} {}", port.first, hosts_text(where), port.second));
+  }
+  if (!parts.empty()) {
+    result.remarks.push_back("NCCL does not list ports that are not Active: " + join(parts, ", "));
+  }
+}
+
 void add_remarks(PerfResult& result) {
   std::map<std::string, std::vector<std::string>> sizes;
   for (const SizeResult& size : result.sizes) {
@@ -68,6 +99,7 @@ PerfResult perf(const PerfRequest& request, const Context& context) {
   result.variant = variant_of(request, context);
   const Job job = decide(result.variant, context.catalog);
   result.decision = job.selection;
+  remark_ports(result);
   if (result.decision.outcome != nccl::Outcome::kRuns) {
     result.error = result.decision.error.value_or("no reason given");
     return result;
@@ -84,8 +116,10 @@ PerfResult perf(const PerfRequest& request, const Context& context) {
     result.sizes.push_back(
         simulate_choice(result.variant, plan, context, request.engine, size.bytes));
     result.sizes.back().count = size.count;
-    if (result.sizes.back().chosen.failure) {
-      throw InputError(*result.sizes.back().chosen.failure + ": a link on its way is down");
+    if (result.sizes.back().chosen.failure) {  // nothing is measured in perf: it has faults
+      result.error = failure_text(result.sizes.back());
+      result.sizes.clear();
+      return result;
     }
     sum += result.sizes.back().busbw_GBps;
   }

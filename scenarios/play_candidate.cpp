@@ -300,11 +300,16 @@ Stage::Stage(const Variant& of, const Plan& planned, const Context& within, engi
       built(topologies::build(variant.cluster, context.catalog)),
       sm(smallest_sm(variant, context.catalog)) {}
 
-Run play_candidate(const Stage& stage, Candidate candidate, const Cut& cut,
-                   Fingerprint& fingerprint) {
-  if (stage.plan.measured) {
-    return play_on_measured(stage, candidate, cut, fingerprint);
-  }
+namespace {
+
+/// How one play is done, beside what is played.
+struct PlayMode {
+  bool with_faults = false;  // connections try again, and give up with NCCL's lines
+  std::int32_t hottest = 0;  // links to report
+};
+
+Run play_once(const Stage& stage, Candidate candidate, const Cut& cut, PlayMode mode,
+              Fingerprint& fingerprint) {
   const collectives::Shape shape = shape_for(stage.plan, candidate, cut);
   const collectives::Schedule schedule = collectives::make_schedule(
       {stage.variant.workload.collective, candidate.algorithm, shape, cut.options});
@@ -313,7 +318,7 @@ Run play_candidate(const Stage& stage, Candidate candidate, const Cut& cut,
   transport::Wiring wiring(*engine, stage.variant.cluster, stage.built, transports,
                            wiring_options(stage, candidate, schedule));
   std::optional<Faults> faults;
-  if (!is_calm(stage.variant)) {
+  if (mode.with_faults) {
     faults.emplace(stage, wiring);
   }
   const auto protocol = static_cast<std::size_t>(candidate.protocol);
@@ -326,7 +331,7 @@ Run play_candidate(const Stage& stage, Candidate candidate, const Cut& cut,
   LinkLoads loads;
   options.connect = [&](RankId from, RankId to, ChannelId channel) {
     transport::Connection connection = wiring.connect(from, to, channel);
-    if (stage.context.hottest_links > 0) {
+    if (mode.hottest > 0) {
       loads.add(connection, from, to);
     }
     return connection;
@@ -359,8 +364,37 @@ Run play_candidate(const Stage& stage, Candidate candidate, const Cut& cut,
     }
   }
   add_host(run, stage);
-  run.hottest =
-      loads.hottest(*engine, run.time, static_cast<std::size_t>(stage.context.hottest_links));
+  run.hottest = loads.hottest(*engine, run.time, static_cast<std::size_t>(mode.hottest));
+  return run;
+}
+
+/// Where nothing is asked for: some, on a network with a fabric file.
+std::int32_t hottest_of(const Stage& stage) {
+  constexpr std::int32_t kFew = 3;
+  const std::vector<topologies::Network>& networks = stage.variant.cluster.networks;
+  const bool fabric =
+      std::any_of(networks.begin(), networks.end(),
+                  [](const topologies::Network& network) { return network.fabric.has_value(); });
+  return stage.context.hottest_links.value_or(fabric ? kFew : 0);
+}
+
+}  // namespace
+
+Run play_candidate(const Stage& stage, Candidate candidate, const Cut& cut,
+                   Fingerprint& fingerprint) {
+  if (stage.plan.measured) {
+    return play_on_measured(stage, candidate, cut, fingerprint);
+  }
+  PlayMode mode{!is_calm(stage.variant), hottest_of(stage)};
+  Fingerprint attempt = fingerprint;
+  Run run = play_once(stage, candidate, cut, mode, attempt);
+  if (!mode.with_faults && run.failure) {
+    // Partitions, tables or a cable of the fabric file break a connection: how it ends takes time.
+    mode.with_faults = true;
+    attempt = fingerprint;
+    run = play_once(stage, candidate, cut, mode, attempt);
+  }
+  fingerprint = attempt;
   return run;
 }
 

@@ -149,25 +149,12 @@ void remark_passed_over(VariantResult& result) {
   }
 }
 
-/// The first line that tells of the failure, and when.
-std::string failure_text(const SizeResult& size) {
-  const FaultOutcome& faults = *size.chosen.faults;
-  const auto told = std::find_if(
-      faults.lines.begin(), faults.lines.end(),
-      [](const TimedLine& line) { return line.text.find("async ") == std::string::npos; });
-  const std::string when =
-      fmt::format("{} {} {:.6g} s after the call", to_string(size.bytes),
-                  faults.hangs ? "hangs, first failure" : "fails", faults.end.as_seconds());
-  return told == faults.lines.end() ? when
-                                    : fmt::format("{}: rank {}: {}", when, told->rank, told->text);
-}
-
 void take_failures(VariantResult& result) {
   for (const SizeResult& size : result.results) {
     if (!size.chosen.failure) {
       continue;
     }
-    if (!size.chosen.faults) {
+    if (!size.chosen.faults) {  // of a play on measured parameters
       result.outcome = "error";
       result.error = *size.chosen.failure + ": a link on its way is down";
       result.results.clear();
@@ -268,6 +255,18 @@ void compare_all(Result& result) {
 }
 
 }  // namespace
+
+std::string failure_text(const SizeResult& size) {
+  const FaultOutcome& faults = *size.chosen.faults;
+  const auto told = std::find_if(
+      faults.lines.begin(), faults.lines.end(),
+      [](const TimedLine& line) { return line.text.find("async ") == std::string::npos; });
+  const std::string when =
+      fmt::format("{} {} {:.6g} s after the call", to_string(size.bytes),
+                  faults.hangs ? "hangs, first failure" : "fails", faults.end.as_seconds());
+  return told == faults.lines.end() ? when
+                                    : fmt::format("{}: rank {}: {}", when, told->rank, told->text);
+}
 
 std::string to_string(EngineChoice engine) {
   if (engine.level == Level::kPlayed) {

@@ -2,6 +2,7 @@
 // simulated time.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,7 +38,8 @@ struct SimulateOptions {
 struct Context {
   const topologies::Catalog& catalog;
   const params::Transports& transports;
-  std::int32_t hottest_links = 0;  // that each run reports
+  /// That each run reports; nothing: three where a network has a fabric file, else none.
+  std::optional<std::int32_t> hottest_links = std::nullopt;
 };
 
 /// Runs all variants. Throws InputError for a scenario that cannot be simulated (a device that is
@@ -47,6 +49,10 @@ Result simulate(const Scenario& scenario, const Context& context, const Simulate
 /// "4 GiB, 8 GiB: steady state, from 1 GiB and 2 GiB", a line for all sizes that were extrapolated
 /// from the same smaller jobs.
 std::vector<std::string> steady_remarks(const std::vector<SizeResult>& results);
+
+/// Of a size whose call failed with events: "1 GiB fails 34.4 s after the call: rank 3: NCCL WARN
+/// ...", the first line that tells of it.
+std::string failure_text(const SizeResult& size);
 
 /// Sets algbw and busbw from the size and the chosen run's time.
 void set_rates(SizeResult& result, std::int32_t ranks);

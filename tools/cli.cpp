@@ -34,13 +34,6 @@ namespace {
 /// What the parsed command line asks for; empty when no command was named.
 using Action = std::function<int(Console&)>;
 
-constexpr const char* kEngineHelp =
-    "auto (default: fluid; above 64 ranks or 2 GiB steady), fluid, reference, steady";
-constexpr const char* kFooter =
-    "Exit codes: 0 done; 1 a bound missed or something found; 2 wrong input or command line;\n"
-    "3 the system refused; 70 a bug in busbw.\n"
-    "Environment: BUSBW_DATA names a folder with topologies/catalog; NO_COLOR turns colour off.";
-
 /// Connects a subcommand to the function that performs it.
 template <class Options>
 void set_action(CLI::App& command, const std::shared_ptr<Options>& options, Action& action,
@@ -157,8 +150,7 @@ void add_run(CLI::App& app, Action& action) {
                       "Parameter file of busbw calibrate, in place of the catalogue's network");
   command->add_option("--engine", options->engine, kEngineHelp);
   command->add_option("--seed", options->seed, "Seed of the run (default 1)");
-  command->add_option("--hottest", options->hottest,
-                      "Show this many of the busiest links with the ranks that share them");
+  command->add_option("--hottest", options->hottest, kHottestHelp);
   command->add_flag("--log", options->log, "Show the lines that NCCL would log");
   command->add_flag("--brief", options->brief, "Show the comparison alone");
   set_action(*command, options, action, run);
@@ -340,6 +332,10 @@ void add_perf(CLI::App& app, Action& action) {
       ->required();
   command->add_option("--fabric", options->fabric,
                       "Fabric of the RDMA NICs: a file, or one of the catalogue");
+  command->add_option("--ecmp", options->ecmp, "Of --fabric: 5-tuple, flowlet or packet[,SEED]");
+  command->add_flag("--adaptive-routing", options->adaptive_routing,
+                    "Of --fabric, InfiniBand: packets over all equal ways");
+  command->add_option("--hottest", options->hottest, kHottestHelp);
   command->add_option("--nodes", options->nodes, "Number of equal nodes (default 1)");
   command->add_option("--mnnvl", options->nvlink_domain, "Nodes of one NVLink domain");
   command->add_option("-b,--minbytes", options->from, "Smallest size (default 32M)");

@@ -17,6 +17,7 @@
 #include "tools/engine_kind.h"
 #include "tools/exit_codes.h"
 #include "tools/fabric_study.h"
+#include "tools/fault_report.h"
 #include "tools/files.h"
 #include "tools/json/json.h"
 #include "tools/nccl_options.h"
@@ -113,6 +114,39 @@ topologies::Machine read_machine_of(const std::string& word, const scenarios::Li
   return topologies::read_machine(node, library.catalog, problems);
 }
 
+/// How the switches of the fabric spread what they carry.
+std::optional<params::Traffic> read_traffic(const PerfOptions& options, Problems& problems) {
+  if (options.ecmp.empty() && !options.adaptive_routing) {
+    return std::nullopt;
+  }
+  if (options.fabric.empty()) {
+    problems.add({}, "--ecmp and --adaptive-routing need a --fabric: without one there is one way");
+  }
+  if (!options.ecmp.empty() && options.adaptive_routing) {
+    problems.add({}, "--ecmp and --adaptive-routing: give one of them");
+  }
+  params::Traffic traffic;
+  traffic.balance = params::Balance::kPacket;
+  traffic.adaptive_routing = options.adaptive_routing;
+  if (!options.ecmp.empty()) {
+    const std::size_t comma = options.ecmp.find(',');
+    const std::string word = options.ecmp.substr(0, comma);
+    const std::optional<params::Balance> hash = params::parse_hash(word);
+    if (!hash) {
+      const std::string meant = did_you_mean(word, params::hash_words());
+      problems.add({}, fmt::format("unknown --ecmp '{}'{}", word,
+                                   meant.empty() ? "; allowed: " + quoted_list(params::hash_words())
+                                                 : meant));
+    }
+    traffic.balance = hash;
+    if (comma != std::string::npos) {
+      traffic.seed = static_cast<std::uint64_t>(read_number(
+          "the seed of --ecmp", options.ecmp.substr(comma + 1), 0, 1'000'000'000, problems));
+    }
+  }
+  return traffic;
+}
+
 PerfRequest read_request(const PerfOptions& options, const scenarios::Library& library,
                          Problems& problems) {
   PerfRequest request;
@@ -124,6 +158,7 @@ PerfRequest read_request(const PerfOptions& options, const scenarios::Library& l
     const FabricDescription fabric = read_fabric_description(options.fabric, library.catalog);
     request.hosts.fabric = fabric.spec;
   }
+  request.hosts.traffic = read_traffic(options, problems);
   if (!options.nvlink_domain.empty()) {
     request.hosts.hosts_per_nvlink_domain = static_cast<std::int32_t>(
         read_number("--mnnvl", options.nvlink_domain, 1, kMostNodes, problems));
@@ -156,7 +191,8 @@ int perf(const PerfOptions& options, Console& console) {
   problems.throw_if_any();
   const PerfRequest request = read_request(options, library, problems);
   problems.throw_if_any();
-  const PerfResult result = scenarios::perf(request, {library.catalog, transports});
+  const PerfResult result =
+      scenarios::perf(request, {library.catalog, transports, checked_hottest(options.hottest)});
   if (!options.plot.empty()) {
     write_file(options.plot, perf_plot(request, result));
   }

@@ -1,5 +1,7 @@
 // `busbw perf COLLECTIVE --machine M --nodes K`: what nccl-tests would print there.
 #pragma once
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,9 +13,12 @@ struct PerfOptions {
   std::string collective;
   std::string machine;  // machine file (.yaml), or machine of the catalogue
   std::string nodes = "1";
-  std::string fabric;   // fabric file, or fabric of the catalogue, of the RDMA NICs
-  std::string nvlink_domain;  // hosts of one NVLink domain
-  std::string from = "32M";   // as nccl-tests
+  std::string fabric;  // fabric file, or fabric of the catalogue, of the RDMA NICs
+  std::string ecmp;    // of it, "5-tuple", "flowlet", "packet", with ",7" a seed of 7
+  bool adaptive_routing = false;
+  std::optional<std::int64_t> hottest;  // links of each size to report; nothing: as Context has it
+  std::string nvlink_domain;            // hosts of one NVLink domain
+  std::string from = "32M";             // as nccl-tests
   std::string to = "32M";
   std::string step;    // -i; empty: 1M unless a factor is given
   std::string factor;  // -f

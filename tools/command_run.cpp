@@ -9,6 +9,7 @@
 #include "sim/core/text.h"
 #include "tools/engine_kind.h"
 #include "tools/exit_codes.h"
+#include "tools/fault_report.h"
 #include "tools/files.h"
 #include "tools/json/json.h"
 #include "tools/report.h"
@@ -16,8 +17,6 @@
 
 namespace busbw::tools {
 namespace {
-
-constexpr std::int32_t kMostHottest = 10000;
 
 /// Text, since the command line's own reader takes what is too large for the largest number.
 std::uint64_t read_seed(const std::string& text) {
@@ -47,12 +46,9 @@ int run(const RunOptions& options, Console& console) {
     throw InputError("--json - and --csv - would both write to standard output");
   }
   const ScenarioFile read = read_scenario_file(options.file, options.parameters);
-  if (options.hottest < 0 || options.hottest > kMostHottest) {
-    throw InputError("--hottest must be from 0 to " + std::to_string(kMostHottest) + ", found " +
-                     std::to_string(options.hottest));
-  }
   const scenarios::Result result = scenarios::simulate(
-      read.scenario, {read.library.catalog, read.transports, options.hottest}, simulate_options);
+      read.scenario, {read.library.catalog, read.transports, checked_hottest(options.hottest)},
+      simulate_options);
   const std::string json = options.json.empty() ? "" : json::print(scenarios::to_value(result));
   const std::string csv = options.csv.empty() ? "" : scenarios::to_csv(result);
   if (!options.json.empty() && options.json != "-") {
@@ -66,7 +62,8 @@ int run(const RunOptions& options, Console& console) {
   } else if (options.csv == "-") {
     console.out << csv;
   } else {
-    console.out << format_report(result, {console.colour_out, options.log, options.brief});
+    console.out << format_report(
+        result, {console.colour_out, options.log, options.brief, options.hottest.has_value()});
   }
   return missed(result) ? kExitFinding : kExitDone;
 }

@@ -1,6 +1,7 @@
 // `busbw run FILE`: predicts every variant of a scenario.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "tools/console.h"
@@ -12,9 +13,9 @@ struct RunOptions {
   std::string json;  // file for JSON, "-" for stdout in place of the report
   std::string csv;   // the same for CSV
   std::string engine = "auto";
-  std::string seed = "1";    // a whole number from 0 on
-  std::string parameters;    // parameter file for all variants, in place of the catalogue's
-  std::int32_t hottest = 0;  // links of each size to show with the ranks that share them
+  std::string seed = "1";  // a whole number from 0 on
+  std::string parameters;  // parameter file for all variants, in place of the catalogue's
+  std::optional<std::int64_t> hottest;  // links of each size to show; nothing: as Context has it
   bool log = false;
   bool brief = false;
 };

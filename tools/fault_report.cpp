@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/core/errors.h"
 #include "sim/core/quantity.h"
 #include "sim/core/text.h"
 
@@ -86,11 +87,11 @@ std::string faults_text(const SizeResult& size) {
   return text;
 }
 
-std::string hottest_text(const SizeResult& size) {
+std::string hottest_text(const SizeResult& size, const std::string& lead) {
   if (size.chosen.hottest.empty()) {
     return "";
   }
-  std::string text = fmt::format("  hottest links of {}\n", to_string(size.bytes));
+  std::string text = fmt::format("{}hottest links of {}\n", lead, to_string(size.bytes));
   for (const HotLink& link : size.chosen.hottest) {
     std::vector<std::string> users;
     for (const auto& [from, to] : link.users) {
@@ -100,13 +101,20 @@ std::string hottest_text(const SizeResult& size) {
       }
       users.push_back(fmt::format("{} -> {}", from.value(), to.value()));
     }
-    text +=
-        wrap("    ",
-             fmt::format("{} {:.1f} % of {:.2f} GB/s: ranks {}", link.link, link.utilization * 100,
-                         link.capacity.as_gigabytes_per_second(), join(users, ", ")),
-             6);
+    const std::string line =
+        fmt::format("{} {:.1f} % of {:.2f} GB/s: ranks {}", link.link, link.utilization * 100,
+                    link.capacity.as_gigabytes_per_second(), join(users, ", "));
+    text += wrap(lead + "  ", line, lead.size() + 4);
   }
   return text;
+}
+
+std::optional<std::int32_t> checked_hottest(const std::optional<std::int64_t>& asked) {
+  constexpr std::int64_t kMost = 10000;
+  if (asked && (*asked < 0 || *asked > kMost)) {
+    throw InputError(fmt::format("--hottest must be from 0 to {}, found {}", kMost, *asked));
+  }
+  return asked ? std::optional(static_cast<std::int32_t>(*asked)) : std::nullopt;
 }
 
 }  // namespace busbw::tools

@@ -9,6 +9,7 @@
 #include "scenarios/simulate.h"
 #include "sim/core/quantity.h"
 #include "sim/core/text.h"
+#include "tools/fault_report.h"
 #include "tools/svg_plot.h"
 #include "tools/table.h"
 
@@ -111,6 +112,9 @@ std::string perf_text(const PerfRequest& request, const PerfResult& result, bool
          bottleneck_text(size)});
   }
   text += format_table(columns, rows, colour);
+  if (!result.sizes.empty()) {
+    text += hottest_text(result.sizes.back(), "# ");
+  }
   return text + fmt::format("# Avg bus bandwidth    : {:.4g}\n", result.average_busbw_GBps);
 }
 

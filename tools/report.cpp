@@ -193,7 +193,10 @@ std::string variant_text(const VariantResult& variant, const ReportOptions& opti
   }
   for (const auto* sizes : {&variant.results, &variant.failed}) {
     for (const SizeResult& size : *sizes) {
-      text += faults_text(size) + hottest_text(size);
+      text += faults_text(size);
+      if (options.all_hottest || &size == &sizes->back()) {
+        text += hottest_text(size, "  ");
+      }
     }
   }
   if (variant.crossover) {

@@ -9,8 +9,9 @@ namespace busbw::tools {
 
 struct ReportOptions {
   bool colour = false;
-  bool log = false;    // the lines that NCCL would log
-  bool brief = false;  // the comparison alone
+  bool log = false;          // the lines that NCCL would log
+  bool brief = false;        // the comparison alone
+  bool all_hottest = false;  // the busiest links of each size; else of the largest alone
 };
 
 std::string format_report(const scenarios::Result& result, const ReportOptions& options);

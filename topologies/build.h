@@ -38,6 +38,13 @@ enum class LeafPlacement {
   kByHost,  // equal blocks of hosts in host order
 };
 
+/// A partition of an InfiniBand network (P_Key). Hosts count from 0.
+struct HostPartition {
+  networks::Pkey key = 0;  // 15 bits
+  std::vector<std::size_t> full;
+  std::vector<std::size_t> limited;  // members that talk to full ones only
+};
+
 /// One network of the cluster: which NICs of every machine hang on which leaf.
 struct Network {
   std::string name;  // "management", "rdma": prefix of its switches' names
@@ -54,6 +61,9 @@ struct Network {
   std::optional<networks::FabricSpec> fabric;
   /// [host of the cluster]: host of the fabric, from 0; empty: the same number.
   std::vector<std::int32_t> places;
+  /// The n-th that a host is in is entry n of the P_Keys of its ports. Empty: those of the fabric
+  /// file; without one all are full members of one.
+  std::vector<HostPartition> partitions;
   Location where;  // for messages
 };
 
@@ -74,7 +84,8 @@ struct Wire {
   LinkId out;  // NIC -> leaf
   LinkId in;   // leaf -> NIC
   NodeId leaf;
-  std::optional<FabricPlace> place;  // in a network with a fabric file
+  std::optional<FabricPlace> place;                           // in a network with a fabric file
+  std::vector<networks::Pkey> pkeys{networks::kDefaultPkey};  // of the port, by index
 };
 
 /// Where things of the cluster are in the fabric. Indices: [host][element].
@@ -92,6 +103,15 @@ struct BuiltCluster {
       nic_software_verbs;             // [host][nic], as NicModel
   std::vector<RoutedNetwork> routed;  // networks with a fabric file, in order of Cluster::networks
 };
+
+/// A port of a NIC of a host, all from 0.
+struct CabledPort {
+  std::size_t nic = 0;
+  std::size_t port = 0;
+};
+/// The ports of a host that hang on `network`, in its order of NICs: the k-th is port k of the
+/// host's place in a fabric file.
+std::vector<CabledPort> cabled_ports(const Machine& machine, const Network& network);
 
 /// Builds the fabric of `cluster`. CHECKs what read_machine has verified. Throws InputError with
 /// every problem when two networks have one name, a network names a NIC that no host has, a NIC

@@ -43,6 +43,23 @@ std::string layer_name(NicLinkLayer layer) {
   return layer == NicLinkLayer::kInfiniBand ? "InfiniBand" : "Ethernet";
 }
 
+/// The P_Keys of a host's ports, in order of the partitions.
+std::vector<networks::Pkey> pkeys_of(const std::vector<HostPartition>& partitions,
+                                     std::size_t host) {
+  std::vector<networks::Pkey> keys;
+  const auto contains = [host](const std::vector<std::size_t>& hosts) {
+    return std::find(hosts.begin(), hosts.end(), host) != hosts.end();
+  };
+  for (const HostPartition& partition : partitions) {
+    const bool full = contains(partition.full);
+    if (full || contains(partition.limited)) {
+      keys.push_back(
+          static_cast<networks::Pkey>(partition.key | (full ? networks::kFullMember : 0)));
+    }
+  }
+  return keys;
+}
+
 class NetworkCabler {
  public:
   NetworkCabler(const Cluster& cluster, const Catalog& catalog, BuiltCluster& built,
@@ -104,23 +121,18 @@ std::vector<PortPlace> NetworkCabler::find_ports(const Network& network) {
     for (std::size_t i = 0; i < network.nics.size(); i++) {
       const Listed listed = parse_listed(network.nics[i]);
       const std::optional<std::size_t> nic = machine.find_nic(listed.nic);
-      if (!nic) {
-        continue;
-      }
-      for (std::int32_t port = 1; port <= machine.nics[*nic].ports; port++) {
-        if (listed.port && *listed.port != port) {
-          continue;
-        }
-        found[i] = true;
-        const std::string key = fmt::format("{}/{}/{}", host, *nic, port);
-        const auto [other, fresh] = network_of_.emplace(key, network.name);
-        if (fresh) {
-          places.push_back({host, *nic, static_cast<std::size_t>(port - 1)});
-        } else {
-          problems_.add(network.where,
-                        fmt::format("NIC '{}' of host {} hangs on network '{}' and on '{}'",
-                                    machine.nics[*nic].name, host, other->second, network.name));
-        }
+      found[i] = found[i] || (nic && (!listed.port || (*listed.port >= 1 &&
+                                                       *listed.port <= machine.nics[*nic].ports)));
+    }
+    for (const CabledPort& port : cabled_ports(machine, network)) {
+      const std::string key = fmt::format("{}/{}/{}", host, port.nic, port.port);
+      const auto [other, fresh] = network_of_.emplace(key, network.name);
+      if (fresh) {
+        places.push_back({host, port.nic, port.port});
+      } else {
+        problems_.add(network.where,
+                      fmt::format("NIC '{}' of host {} hangs on network '{}' and on '{}'",
+                                  machine.nics[port.nic].name, host, other->second, network.name));
       }
     }
   }
@@ -193,11 +205,29 @@ void NetworkCabler::cable(const Network& network) {
   }
   CHECK(wires.size() == places.size());
   for (std::size_t i = 0; i < places.size(); i++) {
-    built_.wires[places[i].host][places[i].nic][places[i].port] = wires[i];
+    std::optional<Wire>& wire = built_.wires[places[i].host][places[i].nic][places[i].port];
+    wire = wires[i];
+    if (!network.partitions.empty()) {
+      wire->pkeys = pkeys_of(network.partitions, places[i].host);
+    }
   }
 }
 
 }  // namespace
+
+std::vector<CabledPort> cabled_ports(const Machine& machine, const Network& network) {
+  std::vector<CabledPort> found;
+  for (const std::string& text : network.nics) {
+    const Listed listed = parse_listed(text);
+    const std::optional<std::size_t> nic = machine.find_nic(listed.nic);
+    for (std::int32_t port = 1; nic && port <= machine.nics[*nic].ports; port++) {
+      if (!listed.port || *listed.port == port) {
+        found.push_back({*nic, static_cast<std::size_t>(port - 1)});
+      }
+    }
+  }
+  return found;
+}
 
 std::vector<Wire> build_leaf_spine(Fabric& fabric, const Network& network, const SwitchModel* model,
                                    const std::vector<NicPort>& ports, Problems& problems) {

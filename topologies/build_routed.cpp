@@ -118,6 +118,9 @@ std::vector<Wire> build_routed(BuiltCluster& built, const Network& network, cons
   }
   RoutedNetwork routed;
   routed.name = network.name;
+  const networks::FabricSpec& spec = *network.fabric;
+  routed.by_tables = spec.routing || !spec.tables.empty() || plan.subnets.empty() ||
+                     plan.subnets.front().layer == networks::LinkLayer::kInfiniBand;
   std::map<PortKey, Wire> wires;
   for (Subnet& subnet : plan.subnets) {
     SubnetLayer layer(built.fabric, network.name, subnet);
@@ -135,7 +138,7 @@ std::vector<Wire> build_routed(BuiltCluster& built, const Network& network, cons
         port = nic->second;
         links.emplace_back(layer.lay(cable, port));
         wires[key] = {links.back()->first, links.back()->second, layer.node_of(cable.b),
-                      places.at(key)};
+                      places.at(key), endpoint.pkeys};
         continue;
       }
       links.emplace_back(layer.lay(cable, port));

@@ -1,7 +1,7 @@
 // See network_route.h.
 #include "topologies/network_route.h"
 
-#include <fmt/format.h>
+#include <utility>
 
 #include "sim/core/check.h"
 #include "topologies/build.h"
@@ -10,7 +10,11 @@ namespace busbw::topologies {
 namespace {
 
 NetworkWay refuse(std::string why) {
-  return {{}, std::move(why)};
+  return {{}, std::move(why), {}};
+}
+
+NetworkWay lose(std::string why) {
+  return {{}, {}, std::move(why)};
 }
 
 NetworkWay shortest_way(const BuiltCluster& built, const Wire& from, const Wire& to) {
@@ -35,28 +39,74 @@ const RoutedSubnet* common_subnet(const BuiltCluster& built, const Wire& from, c
   return &built.routed[from.place->network].subnets[from.place->subnet];
 }
 
-NetworkWay known_way(const BuiltCluster& built, const Wire& from, const Wire& to,
-                     std::uint64_t flow) {
-  if (!from.place && !to.place) {
-    return shortest_way(built, from, to);
+bool share_partition(const Wire& a, const Wire& b, int index) {
+  const auto entry = static_cast<std::size_t>(index);
+  return index >= 0 && entry < a.pkeys.size() && entry < b.pkeys.size() &&
+         networks::keys_match(a.pkeys[entry], b.pkeys[entry]);
+}
+
+void PresentRoutes::avoid(LinkId link, bool avoided) {
+  if (avoided) {
+    avoided_.insert(link);
+  } else {
+    avoided_.erase(link);
   }
-  const RoutedSubnet* routed = common_subnet(built, from, to);
+  tables_.clear();
+}
+
+const PresentRoutes::Tables* PresentRoutes::present(Place place, const RoutedSubnet& routed) {
+  if (avoided_.empty()) {
+    return nullptr;
+  }
+  const auto [entry, fresh] = tables_.try_emplace(place);
+  if (fresh) {
+    networks::Subnet left = routed.subnet;
+    bool changed = false;
+    for (std::size_t i = 0; i < left.cables.size(); i++) {
+      networks::Cable& cable = left.cables[i];
+      const auto& links = routed.links[i];
+      const bool avoided =
+          links && (avoided_.count(links->first) > 0 || avoided_.count(links->second) > 0);
+      if (cable.a.at_switch && cable.up && avoided) {
+        cable.up = false;
+        changed = true;
+      }
+    }
+    if (changed) {
+      const networks::Engine asked = routed.routes.asked;
+      networks::PortMap map(left);
+      networks::Routes routes = networks::route(
+          left, map, asked == networks::Engine::kTables ? networks::Engine::kMinHop : asked);
+      entry->second.emplace(Tables{std::move(map), std::move(routes)});
+    }
+  }
+  return entry->second ? &*entry->second : nullptr;
+}
+
+NetworkWay PresentRoutes::way(const Wire& from, const Wire& to, std::uint64_t flow) {
+  if (!from.place && !to.place) {
+    return shortest_way(built_, from, to);
+  }
+  const RoutedSubnet* routed = common_subnet(built_, from, to);
   if (routed == nullptr) {
     const bool network = from.place && to.place && from.place->network == to.place->network;
     return refuse(network ? "they are in different subnets of the network"
                           : "they are on different networks");
   }
   const networks::Subnet& subnet = routed->subnet;
-  if (!subnet.managed) {
-    return refuse("no subnet manager has set up the subnet: its ports are INIT");
+  if (!subnet.managed || subnet.hosts_init) {
+    return lose(subnet.managed ? "their ports came up after the subnet manager had gone: INIT"
+                               : "no subnet manager has set up the subnet: its ports are INIT");
   }
+  const Tables* now = present({from.place->network, from.place->subnet}, *routed);
   const networks::EndpointId target = to.place->endpoint;
   const auto lids = std::uint64_t{1} << subnet.lmc;
   const networks::Lid lid(subnet.at(target).lid.value() + static_cast<std::int32_t>(flow % lids));
-  const networks::Way found =
-      networks::follow(subnet, routed->map, routed->routes.lfts, from.place->endpoint, target, lid);
+  const networks::Way found = networks::follow(
+      subnet, now == nullptr ? routed->map : now->map,
+      now == nullptr ? routed->routes.lfts : now->routes.lfts, from.place->endpoint, target, lid);
   if (!found.broken.empty()) {
-    return refuse(found.broken);
+    return lose(found.broken);
   }
   NetworkWay way;
   for (const networks::Hop& hop : found.hops) {
@@ -69,18 +119,7 @@ NetworkWay known_way(const BuiltCluster& built, const Wire& from, const Wire& to
 
 NetworkWay network_way(const BuiltCluster& built, const Wire& from, const Wire& to,
                        std::uint64_t flow) {
-  const RoutedSubnet* routed = common_subnet(built, from, to);
-  if (routed != nullptr && routed->subnet.layer == networks::LinkLayer::kInfiniBand) {
-    const networks::Subnet& subnet = routed->subnet;
-    if (subnet.managed && !subnet.answering) {
-      return refuse("the subnet manager does not answer: no path record for a new connection");
-    }
-    if (!networks::share_partition(subnet.at(from.place->endpoint),
-                                   subnet.at(to.place->endpoint))) {
-      return refuse("they share no P_Key with a full member");
-    }
-  }
-  return known_way(built, from, to, flow);
+  return PresentRoutes(built).way(from, to, flow);
 }
 
 }  // namespace busbw::topologies

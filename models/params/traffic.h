@@ -1,8 +1,8 @@
 // How the switches of a network treat packets, as a scenario says it: plain values.
 #pragma once
-#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "sim/core/units.h"
@@ -17,23 +17,20 @@ enum class Balance {
   kPacket,       // packet by packet over all: spraying, adaptive routing
 };
 
-/// A partition of InfiniBand (P_Key). Hosts count from 0.
-struct Partition {
-  std::uint16_t key = 0;  // 15 bits
-  std::vector<std::size_t> full;
-  std::vector<std::size_t> limited;  // members that talk to full ones only
-};
+/// What a hash of ECMP is taken of: "5-tuple" (kFlow), "flowlet", "packet".
+const std::vector<std::string>& hash_words();
+/// Nothing for another word.
+std::optional<Balance> parse_hash(const std::string& word);
 
 /// Of one network.
 struct Traffic {
-  std::optional<Balance> balance;     // nothing: by destination on InfiniBand, by flow on Ethernet
-  bool adaptive_routing = false;      // kPacket because of it
-  std::uint64_t seed = 1;             // of hashes and draws
-  bool pfc = true;                    // RoCE: switches pause senders before a buffer overflows
-  bool ecn = true;                    // RoCE: and mark packets before that, DCQCN slows senders
-  std::optional<std::int64_t> mtu;    // of the switches; nothing: as large as the ends'
-  std::optional<Duration> reroute;    // from a lost link to new routes; nothing: the catalogue's
-  std::vector<Partition> partitions;  // empty: all are full members of one
+  std::optional<Balance> balance;   // nothing: by destination on InfiniBand, by flow on Ethernet
+  bool adaptive_routing = false;    // kPacket because of it
+  std::uint64_t seed = 1;           // of hashes and draws
+  bool pfc = true;                  // RoCE: switches pause senders before a buffer overflows
+  bool ecn = true;                  // RoCE: and mark packets before that, DCQCN slows senders
+  std::optional<std::int64_t> mtu;  // of the switches; nothing: as large as the ends'
+  std::optional<Duration> reroute;  // from a lost link to new routes; nothing: the catalogue's
 
   /// Packets are lost or paused where several senders meet.
   [[nodiscard]] bool unfair() const { return !pfc || !ecn; }

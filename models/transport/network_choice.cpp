@@ -16,29 +16,6 @@ std::uint32_t address_of(const PortPlace& place) {
          static_cast<std::uint32_t>(place.host + 1);
 }
 
-bool contains(const std::vector<std::size_t>& hosts, std::size_t host) {
-  return std::find(hosts.begin(), hosts.end(), host) != hosts.end();
-}
-
-/// A port's entry at `index` of its table of partitions.
-struct Membership {
-  std::uint16_t key = 0;
-  bool full = false;
-  bool found = false;
-};
-
-Membership membership(const std::vector<params::Partition>& partitions, std::size_t host,
-                      int index) {
-  int at = 0;
-  for (const params::Partition& partition : partitions) {
-    const bool full = contains(partition.full, host);
-    if ((full || contains(partition.limited, host)) && at++ == index) {
-      return {partition.key, full, true};
-    }
-  }
-  return {};
-}
-
 }  // namespace
 
 NetworkChoice::NetworkChoice(const topologies::Cluster& cluster, const topologies::Fabric& fabric,
@@ -63,16 +40,6 @@ const params::Traffic& NetworkChoice::traffic_at(topologies::NodeId node) const 
 bool NetworkChoice::unfair() const {
   return std::any_of(traffic_.begin(), traffic_.end(),
                      [](const params::Traffic& traffic) { return traffic.unfair(); });
-}
-
-bool NetworkChoice::share_partition(const NetworkEnds& ends) const {
-  const std::vector<params::Partition>& partitions = traffic_at(ends.out_leaf).partitions;
-  if (partitions.empty()) {
-    return true;
-  }
-  const Membership a = membership(partitions, ends.out.host, options_.pkey_index);
-  const Membership b = membership(partitions, ends.in.host, options_.pkey_index);
-  return a.found && b.found && a.key == b.key && (a.full || b.full);
 }
 
 /// Numbers go up from connection to connection on each host, and stay.

@@ -1,12 +1,12 @@
 // Which ways of the network the messages of a connection take, by what is said of the network
-// (params::Traffic), and whether its two ports may talk at all.
+// (params::Traffic).
 //
 // Networks with tables of their own (a fabric file) keep to them unless something is said of how
-// they spread; elsewhere: by destination: one way to each port, its number modulo the ways: what
-// forwarding tables of d-mod-k give. By flow: every queue pair or socket of the connection is a
-// flow with ports of its own, and has the way that the switches' hashes give it. Flowlets: each
-// message draws a way anew, as bursts do after a gap. By packet: each message over all ways alike
-// (at most 64 of them).
+// they spread or hashes of Ethernet switches do; elsewhere: by destination: one way to each port,
+// its number modulo the ways: what forwarding tables of d-mod-k give. By flow: every queue pair or
+// socket of the connection is a flow with ports of its own, and has the way that the switches'
+// hashes give it. Flowlets: each message draws a way anew, as bursts do after a gap. By packet:
+// each message over all ways alike (at most 64 of them).
 #pragma once
 #include <compare>
 #include <cstdint>
@@ -46,7 +46,6 @@ struct FlowOptions {
   bool tcp = false;
   std::int32_t flows = 1;  // queue pairs or sockets
   bool split = true;       // each message over all of them, else one after the other
-  int pkey_index = 0;      // NCCL_IB_PKEY: which partition of a port's list
 };
 
 class NetworkChoice {
@@ -68,8 +67,6 @@ class NetworkChoice {
   [[nodiscard]] const params::Traffic& traffic_at(topologies::NodeId node) const;
   /// Some network loses or pauses packets where senders meet.
   [[nodiscard]] bool unfair() const;
-  /// Whether the partitions of both ports let them talk.
-  [[nodiscard]] bool share_partition(const NetworkEnds& ends) const;
 
  private:
   using Pair = std::tuple<RankId, RankId, ChannelId>;

@@ -2,7 +2,7 @@
 #include "models/transport/ways.h"
 
 #include <algorithm>
-#include <functional>
+#include <utility>
 
 #include "sim/core/check.h"
 
@@ -63,6 +63,7 @@ void Ways::avoid(LinkId link, bool avoided) {
     avoided_.erase(link);
   }
   distances_.clear();
+  all_.clear();
 }
 
 bool Ways::avoids(const FabricPath& way) const {
@@ -107,28 +108,53 @@ Ways::FabricPath Ways::nearer(NodeId at, const std::vector<std::int32_t>& distan
   return found;
 }
 
-std::vector<Ways::FabricPath> Ways::all(NodeId from, NodeId to, std::size_t most) {
+std::uint64_t Ways::count(NodeId at, const std::vector<std::int32_t>& distance,
+                          std::map<NodeId, std::uint64_t>& known) const {
+  constexpr std::uint64_t kMany = std::uint64_t{1} << 40U;
+  if (distance[at.index()] == 0) {
+    return 1;
+  }
+  const auto found = known.find(at);
+  if (found != known.end()) {
+    return found->second;
+  }
+  std::uint64_t ways = 0;
+  for (const LinkId link : nearer(at, distance)) {
+    ways = std::min(kMany, ways + count(fabric_.link(link).to, distance, known));
+  }
+  known.emplace(at, ways);
+  return ways;
+}
+
+const std::vector<Ways::FabricPath>& Ways::all(NodeId from, NodeId to, std::size_t most) {
+  const auto [entry, fresh] = all_.try_emplace({from, to, most});
+  std::vector<FabricPath>& ways = entry->second;
   const std::vector<std::int32_t>& distance = distances(to);
-  std::vector<FabricPath> ways;
-  if (distance[from.index()] < 0) {
+  if (!fresh || distance[from.index()] < 0) {
     return ways;
   }
-  FabricPath way;
-  const std::function<void(NodeId)> go_on = [&](NodeId at) {
-    if (at == to) {
-      ways.push_back(way);
-      return;
-    }
-    for (const LinkId link : nearer(at, distance)) {
-      if (ways.size() == most) {
-        return;
+  std::map<NodeId, std::uint64_t> known;
+  const std::uint64_t total = count(from, distance, known);
+  const std::uint64_t picks = std::min<std::uint64_t>(most, total);
+  const std::uint64_t stride = total / picks;
+  const std::uint64_t seed =
+      (static_cast<std::uint64_t>(from.value()) << 32U) | static_cast<std::uint64_t>(to.value());
+  for (std::uint64_t pick = 0; pick < picks; ++pick) {
+    // One of each stretch of equal length, so that all switches of a tier get their part.
+    std::uint64_t number = pick * stride + hash_number(pick, seed) % stride;
+    FabricPath way;
+    for (NodeId at = from; at != to; at = fabric_.link(way.back()).to) {
+      for (const LinkId link : nearer(at, distance)) {
+        const std::uint64_t beyond = count(fabric_.link(link).to, distance, known);
+        if (number < beyond) {
+          way.push_back(link);
+          break;
+        }
+        number -= beyond;
       }
-      way.push_back(link);
-      go_on(fabric_.link(link).to);
-      way.pop_back();
     }
-  };
-  go_on(from);
+    ways.push_back(std::move(way));
+  }
   return ways;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <tuple>
 #include <vector>
 
 #include "models/transport/connection.h"
@@ -46,9 +47,11 @@ class Ways {
   void avoid(topologies::LinkId link, bool avoided);
   [[nodiscard]] bool avoids(const FabricPath& way) const;
 
-  /// All of them, at most `most`, in order of their links' ids. One empty way from a node to
-  /// itself; none where there is no way.
-  std::vector<FabricPath> all(topologies::NodeId from, topologies::NodeId to, std::size_t most);
+  /// All of them in order of their links' ids; where there are more than `most`, that many evenly
+  /// spread over all. One empty way from a node to itself; none where there is no way.
+  /// Valid until a link is avoided or used again.
+  const std::vector<FabricPath>& all(topologies::NodeId from, topologies::NodeId to,
+                                     std::size_t most);
   /// The one that switches take which hash: each by `hash` and its own number, over the links that
   /// lead nearer. Empty from a node to itself, and where there is no way.
   FabricPath hashed(topologies::NodeId from, topologies::NodeId to, std::uint64_t hash);
@@ -57,12 +60,17 @@ class Ways {
   /// Links to go from each node; -1: no way.
   const std::vector<std::int32_t>& distances(topologies::NodeId to);
   FabricPath nearer(topologies::NodeId at, const std::vector<std::int32_t>& distance) const;
+  /// Ways from a node, at most kMany; fills `known`.
+  std::uint64_t count(topologies::NodeId at, const std::vector<std::int32_t>& distance,
+                      std::map<topologies::NodeId, std::uint64_t>& known) const;
 
   const topologies::Fabric& fabric_;
   std::map<topologies::NodeId, std::vector<topologies::LinkId>> links_from_;  // of the network
   std::map<topologies::NodeId, std::vector<topologies::LinkId>> links_to_;
   std::set<topologies::LinkId> avoided_;
   std::map<topologies::NodeId, std::vector<std::int32_t>> distances_;  // by target
+  std::map<std::tuple<topologies::NodeId, topologies::NodeId, std::size_t>, std::vector<FabricPath>>
+      all_;  // asked for before
 };
 
 }  // namespace busbw::transport

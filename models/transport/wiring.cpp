@@ -29,7 +29,6 @@ FlowOptions flow_options(const WiringOptions& options) {
     flows.flows = std::max(1, options.socket_threads * options.sockets_per_thread);
     flows.split = true;
   }
-  flows.pkey_index = options.pkey_index;
   return flows;
 }
 
@@ -45,6 +44,7 @@ Wiring::Wiring(engine::Engine& engine, const topologies::Cluster& cluster,
       options_(std::move(options)),
       limits_(engine, cluster, built, transports),
       networks_(cluster, built.fabric, options_.traffic, flow_options(options_)),
+      routes_(built),
       links_(built.fabric.link_count()) {}
 
 Wiring::Gpu Wiring::gpu_of(RankId rank) const {

@@ -76,7 +76,7 @@ struct WiringOptions {
   std::vector<params::Traffic> traffic;  // by number of Cluster::networks; empty: nothing is said
   std::int32_t queue_pairs = 1;          // of a connection
   bool split_data = true;                // each message over all of them
-  int pkey_index = 0;
+  int pkey_index = 0;                    // NCCL_IB_PKEY
 };
 
 /// Adds engine links when a connection first needs them. Keeps references: all arguments must
@@ -100,7 +100,10 @@ class Wiring {
   /// A share of its rate is left of a link from now on; 0: it is down.
   void degrade(topologies::LinkId link, Ratio share);
   /// Connections made from now on go around a link, where they can, or use it again.
-  void avoid(topologies::LinkId link, bool avoided) { networks_.avoid(link, avoided); }
+  void avoid(topologies::LinkId link, bool avoided) {
+    networks_.avoid(link, avoided);
+    routes_.avoid(link, avoided);
+  }
   /// The engine's link, if a connection has needed it.
   [[nodiscard]] std::optional<engine::LinkId> find(topologies::LinkId link) const {
     return links_[link.index()];
@@ -124,7 +127,11 @@ class Wiring {
   [[nodiscard]] FabricPath to_memory(std::size_t host, std::size_t numa) const;
   [[nodiscard]] FabricPath from_memory(std::size_t host, std::size_t numa) const;
   /// The ways from cable to cable, at least one. Throws InputError when there is none.
-  NetworkChoice::Chosen network_ways(const NetworkEnds& ends, const PortPair& pair);
+  struct NetworkWays {
+    NetworkChoice::Chosen chosen;
+    bool dropped = false;  // queue pairs connect, and their packets are lost on the way
+  };
+  NetworkWays network_ways(const NetworkEnds& ends, const PortPair& pair);
   /// Cables and leaf switches of both ends. Throws InputError for a port without a cable.
   [[nodiscard]] NetworkEnds ends_of(RankId from, RankId to, ChannelId channel,
                                     const PortPair& pair) const;
@@ -164,7 +171,8 @@ class Wiring {
   WiringOptions options_;
   HostLimits limits_;
   NetworkChoice networks_;
-  LinkPairs pairs_;  // of network links, where it matters
+  topologies::PresentRoutes routes_;  // of fabric files
+  LinkPairs pairs_;                   // of network links, where it matters
   std::map<topologies::LinkId, Ratio> settled_;
   std::map<topologies::LinkId, Ratio> degraded_;
   std::vector<std::optional<engine::LinkId>> links_;  // by fabric link

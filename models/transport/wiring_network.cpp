@@ -27,7 +27,8 @@ Connection Wiring::connect_hosts(RankId from, RankId to, ChannelId channel) {
   Connection connection = start_network();
   append_sender(connection, from, pair.out);
   const NetworkEnds ends = ends_of(from, to, channel, pair);
-  const NetworkChoice::Chosen chosen = network_ways(ends, pair);
+  const NetworkWays ways = network_ways(ends, pair);
+  const NetworkChoice::Chosen& chosen = ways.chosen;
   const std::vector<engine::LinkId> before = connection.path;
   append(connection.path, connection.latency, chosen.ways.front());
   const auto between = static_cast<std::ptrdiff_t>(connection.path.size());
@@ -51,7 +52,7 @@ Connection Wiring::connect_hosts(RankId from, RankId to, ChannelId channel) {
   }
   connection.spread = chosen.spread;
   connection.draw = chosen.draw;
-  connection.passes = passes(ends);
+  connection.passes = ways.dropped ? Bytes() : passes(ends);
   connection.name = fmt::format("rank {} -> rank {} by {} over {}", from.value(), to.value(),
                                 connection.transport, pair.out.device);
   return connection;
@@ -74,29 +75,34 @@ NetworkEnds Wiring::ends_of(RankId from, RankId to, ChannelId channel, const Por
   return ends;
 }
 
-NetworkChoice::Chosen Wiring::network_ways(const NetworkEnds& ends, const PortPair& pair) {
+Wiring::NetworkWays Wiring::network_ways(const NetworkEnds& ends, const PortPair& pair) {
   const topologies::Wire& out = *cable(pair.out, ends.out.host);
   const topologies::Wire& in = *cable(pair.in, ends.in.host);
   const auto flow = static_cast<std::uint64_t>(ends.channel.value());
   // The way of the tables or, without any, of the graph: also what is left where all ways are to be
   // avoided, so that what goes there fails.
-  topologies::NetworkWay way = topologies::network_way(built_, out, in, flow);
+  topologies::NetworkWay way = routes_.way(out, in, flow);
   if (!way.refused.empty()) {
     throw InputError(fmt::format("'{}' of host {} cannot reach '{}' of host {}: {}",
                                  pair.out.device, ends.out.host + 1, pair.in.device,
                                  ends.in.host + 1, way.refused));
   }
-  NetworkChoice::Chosen chosen;
-  const bool by_tables = out.place.has_value() && !networks_.traffic_at(ends.out_leaf).balance;
-  if (!by_tables || networks_.avoids(way.links)) {
+  NetworkWays found;
+  NetworkChoice::Chosen& chosen = found.chosen;
+  const bool by_tables = out.place && built_.routed[out.place->network].by_tables &&
+                         !networks_.traffic_at(ends.out_leaf).balance;
+  if (!by_tables) {
     chosen = networks_.choose(ends);
   }
+  found.dropped = options_.network == Network::kInfiniBand &&
+                  !topologies::share_partition(out, in, options_.pkey_index);
   for (FabricPath& between : chosen.ways) {
     between.insert(between.begin(), out.out);
     between.push_back(in.in);
   }
   if (chosen.ways.empty()) {
-    chosen.ways.push_back(std::move(way.links));
+    found.dropped = found.dropped || !way.lost.empty();
+    chosen.ways.push_back(way.lost.empty() ? std::move(way.links) : FabricPath{out.out, in.in});
   }
   const bool meets = options_.network == Network::kSocket || networks_.unfair();
   for (const FabricPath& chosen_way : chosen.ways) {
@@ -104,14 +110,11 @@ NetworkChoice::Chosen Wiring::network_ways(const NetworkEnds& ends, const PortPa
       pairs_[chosen_way[i]].insert({ends.out, ends.in});
     }
   }
-  return chosen;
+  return found;
 }
 
 std::optional<Bytes> Wiring::passes(const NetworkEnds& ends) const {
   const params::Traffic& traffic = networks_.traffic_at(ends.out_leaf);
-  if (options_.network == Network::kInfiniBand && !networks_.share_partition(ends)) {
-    return Bytes();
-  }
   if (!traffic.mtu || *traffic.mtu >= options_.mtu) {
     return std::nullopt;
   }

@@ -125,7 +125,7 @@ Prediction Predictor::simulate_one(const Known& known, Bytes bytes) const {
   try {
     SizeResult result = simulate_choice(known.built.variant, *known.plan, context_, engine_, bytes);
     if (result.chosen.failure) {
-      prediction.reason = *result.chosen.failure + ": a link on its way is down";
+      prediction.reason = failure_text(result);
     } else {
       prediction.result = std::move(result);
     }

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "models/nccl/inventory.h"
 #include "sim/core/errors.h"
 #include "sim/core/units.h"
 
@@ -36,7 +37,8 @@ struct Fault {
   std::string network;               // of the subnet manager
   std::optional<Bandwidth> rate;     // what is left of a link's rate; else
   Ratio share{1, 1};                 // left of rate or speed; lost; of the time in pause
-  bool ports_init = false;           // the subnet manager was gone before the ports came up
+  /// How far the subnet manager had brought its network's ports before it was gone.
+  nccl::PortState ports = nccl::PortState::kActive;
   Location where;
 };
 

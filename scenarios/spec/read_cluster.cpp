@@ -102,7 +102,7 @@ topologies::Network read_network(const YamlNode& node, const Library& library, P
     }
     network.places.push_back(static_cast<std::int32_t>(*place));
   }
-  traffic = read_traffic(reader);
+  traffic = read_traffic(reader, network);
   reader.finish();
   return network;
 }

@@ -130,7 +130,11 @@ void read_place(MappingReader& reader, Fault& fault) {
       return;
     case FaultKind::kSubnetManagerDown:
       fault.network = reader.required_text("network");
-      fault.ports_init = reader.choice("ports", {"active", "init"}).value_or("active") == "init";
+      if (const auto ports = reader.choice("ports", {"active", "armed", "init"})) {
+        fault.ports = *ports == "init"    ? nccl::PortState::kInit
+                      : *ports == "armed" ? nccl::PortState::kArmed
+                                          : nccl::PortState::kActive;
+      }
       return;
   }
   CHECK(false, "fault {}", static_cast<int>(fault.kind));

@@ -17,10 +17,8 @@ constexpr std::int64_t kMostMtu = 65536;
 
 void read_ecmp(const YamlNode& node, Problems& problems, params::Traffic& traffic) {
   MappingReader reader(node, "'ecmp'", problems);
-  const std::string hash = reader.required_choice("hash", {"5-tuple", "flowlet", "packet"});
-  traffic.balance = hash == "packet"    ? params::Balance::kPacket
-                    : hash == "flowlet" ? params::Balance::kFlowlet
-                                        : params::Balance::kFlow;
+  const std::string hash = reader.required_choice("hash", params::hash_words());
+  traffic.balance = params::parse_hash(hash).value_or(params::Balance::kFlow);
   traffic.seed = static_cast<std::uint64_t>(reader.integer("seed", 0, kMostSeed).value_or(1));
   reader.finish();
 }
@@ -43,13 +41,13 @@ std::vector<std::size_t> read_members(MappingReader& reader, const char* key,
   return hosts;
 }
 
-std::vector<params::Partition> read_partitions(const YamlNode& list, Problems& problems) {
-  std::vector<params::Partition> partitions;
+std::vector<topologies::HostPartition> read_partitions(const YamlNode& list, Problems& problems) {
+  std::vector<topologies::HostPartition> partitions;
   for (const YamlNode& element : list.elements()) {
     MappingReader reader(element, "a partition", problems);
-    params::Partition partition;
+    topologies::HostPartition partition;
     std::set<std::size_t> known;
-    partition.key = static_cast<std::uint16_t>(reader.required_integer("key", 1, kMostKey));
+    partition.key = static_cast<networks::Pkey>(reader.required_integer("key", 1, kMostKey));
     partition.full = read_members(reader, "full", known);
     partition.limited = read_members(reader, "limited", known);
     reader.finish();
@@ -72,24 +70,27 @@ bool is_ethernet(const topologies::Network& network, const topologies::Cluster& 
 
 }  // namespace
 
-params::Traffic read_traffic(MappingReader& network) {
+params::Traffic read_traffic(MappingReader& reader, topologies::Network& network) {
   params::Traffic traffic;
-  if (const auto node = network.mapping("ecmp")) {
-    read_ecmp(*node, network.problems(), traffic);
+  if (const auto node = reader.mapping("ecmp")) {
+    read_ecmp(*node, reader.problems(), traffic);
   }
-  if (network.boolean("adaptive_routing").value_or(false)) {
+  if (reader.boolean("adaptive_routing").value_or(false)) {
     if (traffic.balance) {
-      network.problem("adaptive_routing", "give either 'ecmp' or 'adaptive_routing'");
+      reader.problem("adaptive_routing", "give either 'ecmp' or 'adaptive_routing'");
     }
     traffic.balance = params::Balance::kPacket;
     traffic.adaptive_routing = true;
   }
-  traffic.pfc = network.boolean("pfc").value_or(true);
-  traffic.ecn = network.boolean("ecn").value_or(true);
-  traffic.mtu = network.integer("mtu", kLeastMtu, kMostMtu);
-  traffic.reroute = network.duration("reroute");
-  if (const auto list = network.sequence("partitions")) {
-    traffic.partitions = read_partitions(*list, network.problems());
+  traffic.pfc = reader.boolean("pfc").value_or(true);
+  traffic.ecn = reader.boolean("ecn").value_or(true);
+  traffic.mtu = reader.integer("mtu", kLeastMtu, kMostMtu);
+  traffic.reroute = reader.duration("reroute");
+  if (const auto list = reader.sequence("partitions")) {
+    network.partitions = read_partitions(*list, reader.problems());
+    if (network.fabric && !network.fabric->partitions.empty()) {
+      reader.problem("partitions", "'partitions' of a network and of its fabric file: give one");
+    }
   }
   return traffic;
 }
@@ -110,8 +111,8 @@ void check_traffic(const params::Traffic& traffic, const topologies::Network& ne
   only(!traffic.ecn, true, "ecn");
   only(traffic.mtu.has_value(), true, "mtu");
   only(traffic.adaptive_routing, false, "adaptive_routing");
-  only(!traffic.partitions.empty(), false, "partitions");
-  for (const params::Partition& partition : traffic.partitions) {
+  only(!network.partitions.empty(), false, "partitions");
+  for (const topologies::HostPartition& partition : network.partitions) {
     for (const auto* members : {&partition.full, &partition.limited}) {
       for (const std::size_t host : *members) {
         if (host >= cluster.hosts.size()) {

@@ -8,6 +8,7 @@
 
 #include "models/nccl/machine/inventory.h"
 #include "scenarios/spec/draft.h"
+#include "scenarios/spec/port_states.h"
 #include "scenarios/spec/read_events.h"
 #include "scenarios/spec/read_traffic.h"
 #include "sim/core/quantity.h"
@@ -212,28 +213,6 @@ void check_networks(const Draft& draft, Problems& problems) {
   }
 }
 
-/// A port that comes up while its network has no subnet manager gets no further than INIT.
-void lose_ports(Variant& variant) {
-  for (const Fault& fault : variant.events) {
-    for (const topologies::Network& network : variant.cluster.networks) {
-      if (!fault.ports_init || network.name != fault.network) {
-        continue;
-      }
-      for (nccl::Inventory& inventory : variant.inventories) {
-        for (nccl::Hca& hca : inventory.hcas) {
-          const bool listed = std::any_of(
-              network.nics.begin(), network.nics.end(),
-              [&](const std::string& nic) { return nic.substr(0, nic.rfind(':')) == hca.name; });
-          for (nccl::HcaPort& port : hca.ports) {
-            const bool infiniband = port.link_layer == nccl::LinkLayer::kInfiniBand;
-            port.state = listed && infiniband ? nccl::PortState::kInit : port.state;
-          }
-        }
-      }
-    }
-  }
-}
-
 void check_sizes(const Draft& draft, const topologies::Catalog& catalog, Problems& problems) {
   const topologies::GpuModel* gpu = catalog.gpu(draft.machine->gpu_model);
   const std::vector<Bytes>& sizes = draft.variant.workload.sizes;
@@ -297,7 +276,7 @@ Variant resolve_into(const Draft& draft, const topologies::Catalog& catalog, Pro
     check_traffic(draft.traffic[i], draft.networks[i], variant.cluster, problems);
   }
   check_events(variant.events, variant.cluster, problems);
-  lose_ports(variant);
+  set_port_states(catalog, variant);
   return variant;
 }
 

@@ -127,6 +127,26 @@ TEST_P(EachAlgorithm, AFlapShorterThanTheTimerCostsOneTimer) {
   EXPECT_NEAR(more.as_ms(), static_cast<double>(kTimerNs) / 1e6, 1.5);
 }
 
+TEST_P(EachAlgorithm, APortThatComesBackIsInitUntilTheManagerHasSwept) {
+  const VariantResult result =
+      run(with("{fault: link down, at: 1 ms, host: 3, nic: mlx5_0, duration: 500 ms}"));
+  const FaultOutcome& faults = outcome(result);
+  std::vector<std::pair<Duration, std::string>> states;
+  for (const Happening& happening : faults.happenings) {
+    if (happening.text.find("ports") != std::string::npos) {
+      states.emplace_back(happening.at, happening.text);
+    }
+  }
+  EXPECT_EQ(
+      states,
+      (std::vector<std::pair<Duration, std::string>>{
+          {Duration::milliseconds(501), "cable well again, its ports are in INIT: host 3 mlx5_0"},
+          {Duration::milliseconds(1501),
+           "the subnet manager has swept, ports ARMED, then ACTIVE: host 3 mlx5_0"}}));
+  EXPECT_EQ(told(faults, "mlx5_0:1 Got non-fatal async event: port active(9)"),
+            Duration::milliseconds(1501));
+}
+
 TEST_P(EachAlgorithm, ALongerFlapCostsAsManyTimersAsItTakes) {
   // 10 s: the third try.
   const Duration more =
@@ -135,11 +155,15 @@ TEST_P(EachAlgorithm, ALongerFlapCostsAsManyTimersAsItTakes) {
 }
 
 TEST_P(EachAlgorithm, AShortTimerNeedsShortFlaps) {
-  // NCCL_IB_TIMEOUT=14: 67.1 ms, the last try after 470 ms, given up after 537 ms. 450 ms are
-  // waited out; 500 ms are not, although the link is back by then.
-  Case setup = with("{fault: link down, at: 1 ms, host: 3, nic: mlx5_0, duration: 450 ms}");
+  // NCCL_IB_TIMEOUT=14: 67.1 ms, the last try after 470 ms, given up after 537 ms. 440 ms and 10 ms
+  // of the subnet manager are waited out; 500 ms are not, although the link is back by then.
+  Case setup = with("{fault: link down, at: 1 ms, host: 3, nic: mlx5_0, duration: 440 ms}");
+  setup.network = ", reroute: 10 ms";
   setup.more = "environment: {NCCL_IB_TIMEOUT: \"14\"}\n";
   EXPECT_NEAR(delay(setup).as_ms(), 7 * 67.108864, 1.5);
+  // With the second that a sweep takes by default the cable is well again too late.
+  setup.network = "";
+  EXPECT_EQ(run(setup).outcome, "error");
   setup = with("{fault: link down, at: 1 ms, host: 3, nic: mlx5_0, duration: 500 ms}");
   setup.more = "environment: {NCCL_IB_TIMEOUT: \"14\"}\n";
   const VariantResult failed = run(setup);

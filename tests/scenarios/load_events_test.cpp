@@ -62,15 +62,20 @@ watchdog: 30 min
   EXPECT_EQ(events[3].share, (Ratio{10'000, 1'000'000}));
   EXPECT_EQ(events[5].node, "r/leaf0");
   EXPECT_EQ(events[7].gpu, 3U);
-  EXPECT_FALSE(events[9].ports_init);
+  EXPECT_EQ(events[9].ports, nccl::PortState::kActive);
   EXPECT_EQ(variant.watchdog, Duration::seconds(1800));
 }
 
-TEST(LoadEvents, PortsThatNeverBecameActiveStayInInit) {
-  const Variant variant =
-      read(file_with("events: [{fault: subnet manager down, at: 0, network: r, ports: init}]\n"));
-  for (const nccl::Inventory& inventory : variant.inventories) {
-    EXPECT_EQ(inventory.hcas.front().ports.front().state, nccl::PortState::kInit);
+TEST(LoadEvents, PortsThatNeverBecameActiveStayWhereTheyWere) {
+  for (const auto& [word, state] :
+       {std::pair("init", nccl::PortState::kInit), std::pair("armed", nccl::PortState::kArmed),
+        std::pair("active", nccl::PortState::kActive)}) {
+    const Variant variant =
+        read(file_with("events: [{fault: subnet manager down, at: 0, network: r, ports: " +
+                       std::string(word) + "}]\n"));
+    for (const nccl::Inventory& inventory : variant.inventories) {
+      EXPECT_EQ(inventory.hcas.front().ports.front().state, state) << word;
+    }
   }
 }
 
@@ -124,8 +129,8 @@ TEST(LoadTraffic, KeysOfANetwork) {
   const params::Traffic& traffic = variant.traffic[1];
   EXPECT_EQ(traffic.balance, params::Balance::kPacket);
   EXPECT_EQ(traffic.reroute, Duration::milliseconds(300));
-  ASSERT_EQ(traffic.partitions.size(), 1U);
-  EXPECT_EQ(traffic.partitions[0].limited, std::vector<std::size_t>{1});
+  ASSERT_EQ(variant.cluster.networks[1].partitions.size(), 1U);
+  EXPECT_EQ(variant.cluster.networks[1].partitions[0].limited, std::vector<std::size_t>{1});
   EXPECT_EQ(variant.cluster.networks[1].spine_switches, 2);
   EXPECT_FALSE(variant.traffic[0].unfair());
 }

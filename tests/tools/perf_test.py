@@ -101,5 +101,63 @@ class Perf(unittest.TestCase):
         self.assertLess(cpu_seconds() - before, 2)
 
 
+FABRIC = """schema: busbw.fabric/1
+name: f
+topology: fat-tree
+tiers: 2
+leaf_ports: 2
+spines: 2
+hosts: [{count: 4, rate: 100 Gb/s}]
+switches: SB7800
+"""
+
+
+class Fabric(unittest.TestCase):
+    def setUp(self):
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.path = pathlib.Path(holder.name) / 'f.yaml'
+        self.path.write_text(FABRIC, encoding='utf-8')
+
+    def perf(self, *arguments):
+        """On four hosts of the fabric."""
+        return run('perf', 'all_reduce', '--machine', 'a100-40gb-x4', '--nodes', '4', '--fabric',
+                   str(self.path), '-b', '16M', '-e', '32M', '-f', '2', *arguments)
+
+    def test_the_hottest_links_are_shown(self):
+        text = self.perf().stdout
+        self.assertIn('# hottest links of 32 MiB\n', text)
+        self.assertNotIn('# hottest links of 16 MiB', text)
+        value = json.loads(self.perf('--json', '-', '--hottest', '2').stdout)
+        for size in value['results']:
+            self.assertEqual(len(size['hottest_links']), 2)
+            self.assertTrue(all(link['connections'] for link in size['hottest_links']))
+        self.assertNotIn('hottest', self.perf('--hottest', '0').stdout)
+
+    def test_how_the_switches_spread(self):
+        # Packets over both spines carry what two flows on one way to each do at best.
+        def busbw(*arguments):
+            return json.loads(self.perf('--json', '-', *arguments).stdout)['average_busbw_GBps']
+
+        self.assertGreaterEqual(busbw('--adaptive-routing') * 1.001, busbw())
+        for arguments, message in [
+                (['--ecmp', '5-tuple'], "'ecmp' of network 'ib' is a matter of Ethernet"),
+                (['--ecmp', 'flwlet'], "unknown --ecmp 'flwlet'; did you mean 'flowlet'?"),
+                (['--ecmp', 'packet,x'], 'seed of --ecmp'),
+                (['--ecmp', 'packet', '--adaptive-routing'], 'give one of them'),
+                (['--hottest', '-1'], '--hottest must be from 0 to 10000, found -1')]:
+            result = self.perf(*arguments)
+            self.assertEqual((result.returncode, result.stdout), (2, ''), arguments)
+            self.assertIn(message, result.stderr)
+
+    def test_a_fabric_that_breaks_the_job(self):
+        self.path.write_text(FABRIC + 'subnet_manager: {partitions: [{pkey: 1, hosts: [node0, '
+                             'node1]}, {pkey: 2, hosts: [node2, node3]}]}\n', encoding='utf-8')
+        result = self.perf()
+        self.assertEqual(result.returncode, 1)
+        self.assertIn('# the job does not run: 16 MiB fails 34.4', result.stdout)
+        self.assertIn('status=IBV_WC_RETRY_EXC_ERR(12)', result.stdout)
+
+
 if __name__ == '__main__':
     unittest.main()

@@ -142,7 +142,7 @@ Subnet& FabricBuilder::start_subnet(const std::string& name) {
   subnet.lmc = spec_.lmc;
   const bool ethernet = subnet.layer == LinkLayer::kEthernet;  // needs no subnet manager
   subnet.managed = ethernet || spec_.manager != Manager::kAbsent;
-  subnet.answering = ethernet || spec_.manager == Manager::kRunning;
+  subnet.hosts_init = !ethernet && spec_.hosts_init;
   subnet.sl = spec_.sl;
   subnet.sl2vl = spec_.sl2vl;
   used_.clear();

@@ -102,6 +102,7 @@ struct FabricSpec {
   std::string tables;             // file with forwarding tables in place of an engine; empty: none
   Location tables_where;
   Manager manager = Manager::kRunning;
+  bool hosts_init = false;  // kDown, and the ports of the hosts came up after that
   std::int32_t lmc = 0;
   std::int32_t sl = 0;
   std::vector<std::int32_t> sl2vl;

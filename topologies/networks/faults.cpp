@@ -130,7 +130,6 @@ void apply_partitions(const FabricSpec& spec, BuiltFabric& built, Problems& prob
   if (spec.partitions.empty()) {
     return;
   }
-  constexpr Pkey kFull = 0x8000;
   std::vector<std::string> hosts;
   for (Subnet& subnet : built.subnets) {
     for (Endpoint& endpoint : subnet.endpoints) {
@@ -152,7 +151,7 @@ void apply_partitions(const FabricSpec& spec, BuiltFabric& built, Problems& prob
                                                  endpoint.host) != partition.hosts.end();
         if (member) {
           endpoint.pkeys.push_back(
-              static_cast<Pkey>(partition.pkey | (partition.full ? kFull : 0)));
+              static_cast<Pkey>(partition.pkey | (partition.full ? kFullMember : 0)));
         }
       }
     }

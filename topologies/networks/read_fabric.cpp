@@ -142,6 +142,11 @@ void read_manager(const YamlNode& node, Problems& problems, FabricSpec& spec) {
   spec.manager = state == "running" ? Manager::kRunning
                  : state == "down"  ? Manager::kDown
                                     : Manager::kAbsent;
+  const std::optional<std::string> ports = reader.choice("ports", {"init", "active"});
+  if (ports && spec.manager != Manager::kDown) {
+    reader.problem("ports", fmt::format("'ports' goes with 'state: down'; this one is {}", state));
+  }
+  spec.hosts_init = spec.manager == Manager::kDown && ports.value_or("init") == "init";
   if (const auto engine = reader.choice("routing", {"ftree", "updn", "minhop", "d-mod-k"})) {
     spec.routing = parse_engine(*engine);
   }

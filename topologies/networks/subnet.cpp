@@ -36,7 +36,8 @@ PortState Subnet::state_of(const Cable& cable) const {
   if (!cable.up) {
     return PortState::kDown;
   }
-  return managed ? PortState::kActive : PortState::kInit;
+  const bool at_host = !cable.a.at_switch || !cable.b.at_switch;
+  return !managed || (hosts_init && at_host) ? PortState::kInit : PortState::kActive;
 }
 
 Lid Subnet::top_lid() const {
@@ -71,14 +72,27 @@ std::optional<std::int64_t> assign_lids(Subnet& subnet) {
   return std::nullopt;
 }
 
+bool keys_match(Pkey a, Pkey b) {
+  return ((a ^ b) & ~kFullMember & 0xffff) == 0 && ((a | b) & kFullMember) != 0;
+}
+
 bool share_partition(const Endpoint& a, const Endpoint& b) {
-  constexpr Pkey kFull = 0x8000;
   return std::any_of(a.pkeys.begin(), a.pkeys.end(), [&](Pkey mine) {
-    return std::any_of(b.pkeys.begin(), b.pkeys.end(), [&](Pkey theirs) {
-      const bool same = ((mine ^ theirs) & ~kFull & 0xffff) == 0;
-      return same && ((mine | theirs) & kFull) != 0;
-    });
+    return std::any_of(b.pkeys.begin(), b.pkeys.end(),
+                       [&](Pkey theirs) { return keys_match(mine, theirs); });
   });
+}
+
+std::vector<PortState> endpoint_states(const Subnet& subnet) {
+  std::vector<PortState> states(subnet.endpoints.size(), PortState::kDown);
+  for (const Cable& cable : subnet.cables) {
+    for (const End& end : {cable.a, cable.b}) {
+      if (!end.at_switch) {
+        states[static_cast<std::size_t>(end.node)] = subnet.state_of(cable);
+      }
+    }
+  }
+  return states;
 }
 
 PortMap::PortMap(const Subnet& subnet)

@@ -43,6 +43,7 @@ struct Switch {
 /// A partition key as a port holds it: the low 15 bits name the partition, the top bit is set for
 /// full members.
 using Pkey = std::uint16_t;
+constexpr Pkey kFullMember = 0x8000;
 constexpr Pkey kDefaultPkey = 0xffff;
 
 /// One port of an HCA or NIC.
@@ -88,10 +89,11 @@ struct Subnet {
   std::vector<Switch> switches;
   std::vector<Endpoint> endpoints;
   std::vector<Cable> cables;
-  std::int32_t lmc = 0;   // each endpoint has 2^lmc LIDs
-  bool managed = true;    // a subnet manager has set ports and tables, or Ethernet needs none
-  bool answering = true;  // and is alive: it answers requests for paths
-  std::int32_t sl = 0;    // service level of every path
+  std::int32_t lmc = 0;  // each endpoint has 2^lmc LIDs
+  bool managed = true;   // a subnet manager has set ports and tables, or Ethernet needs none
+  /// It went down before the ports of the hosts came up: they stay in INIT.
+  bool hosts_init = false;
+  std::int32_t sl = 0;              // service level of every path
   std::vector<std::int32_t> sl2vl;  // [SL] -> VL, 16 entries as given; empty: VL 0 for all
 
   [[nodiscard]] const Switch& at(SwitchId id) const { return switches.at(id.index()); }
@@ -109,9 +111,14 @@ struct Subnet {
 /// switches. Nothing when they fit; else how many are missing.
 std::optional<std::int64_t> assign_lids(Subnet& subnet);
 
-/// Two ports may talk when they share a partition in which at least one is a full member.
-/// Source: InfiniBand Architecture Specification volume 1, 10.9.3.
+/// Two P_Keys let packets pass: they name one partition, and one of them at least is a full
+/// member's. Source: InfiniBand Architecture Specification volume 1, 10.9.3.
+bool keys_match(Pkey a, Pkey b);
+/// Two ports may talk when some key of one matches some key of the other.
 bool share_partition(const Endpoint& a, const Endpoint& b);
+
+/// States of the ports of all endpoints; DOWN without a cable.
+std::vector<PortState> endpoint_states(const Subnet& subnet);
 
 /// The other end of a port's cable.
 struct Neighbour {

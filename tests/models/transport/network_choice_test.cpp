@@ -1,4 +1,4 @@
-// Which ways connections take, by what is said of their network, and who may talk to whom.
+// Which ways connections take, by what is said of their network.
 #include "models/transport/network_choice.h"
 
 #include <set>
@@ -130,21 +130,6 @@ TEST(NetworkChoice, FlowletsDrawAndPacketsTakeAll) {
   const auto sprayed = bench.choice(traffic, roce(1, true)).choose(bench.ends(0, 2));
   EXPECT_EQ(sprayed.spread, Spread::kCut);
   EXPECT_EQ(sprayed.ways.size(), 4U);
-}
-
-TEST(NetworkChoice, PartitionsNeedACommonKeyAndAFullMember) {
-  Bench bench;
-  params::Traffic traffic;
-  EXPECT_TRUE(bench.choice(traffic).share_partition(bench.ends(0, 1)));
-  traffic.partitions = {{5, {0}, {1, 2}}, {6, {2, 3}, {}}};
-  NetworkChoice choice = bench.choice(traffic);
-  EXPECT_TRUE(choice.share_partition(bench.ends(0, 1)));
-  EXPECT_FALSE(choice.share_partition(bench.ends(1, 2)));  // two limited members
-  EXPECT_FALSE(choice.share_partition(bench.ends(0, 3)));  // 5 and 6
-  // Host 2's second entry is 6; host 3 has only one, so index 1 of it is empty.
-  FlowOptions second;
-  second.pkey_index = 1;
-  EXPECT_FALSE(bench.choice(traffic, second).share_partition(bench.ends(2, 3)));
 }
 
 /// Links to a way, as the wiring records them.

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <set>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -158,6 +160,44 @@ TEST(Ways, DrawnOnesAreSpreadAndRepeat) {
   }
   for (const int count : used) {
     EXPECT_NEAR(count, 1000, 120);
+  }
+}
+
+// Two leaves, 16 spines, 16 switches above that join spine k of one half to spine k of the other by
+// 16 ways each: 256 ways, of which 64 are taken. Each spine and each stretch of 4 gets its part.
+TEST(Ways, WhereThereAreTooManyTheyAreSpreadOverAllSwitches) {
+  topologies::Fabric fabric;
+  const Bandwidth rate = Bandwidth::gigabits_per_second(400);
+  const auto add = [&](const std::string& name) {
+    return fabric.add_node({NodeKind::kSwitch, name, std::nullopt, 0});
+  };
+  const NodeId from = add("leaf0");
+  const NodeId to = add("leaf1");
+  constexpr int kSpines = 16;
+  for (int i = 0; i < kSpines; ++i) {
+    const NodeId up = add("spine" + std::to_string(i));
+    const NodeId down = add("spine" + std::to_string(kSpines + i));
+    fabric.add_duplex(LinkKind::kNetwork, from, up, rate, Duration());
+    fabric.add_duplex(LinkKind::kNetwork, to, down, rate, Duration());
+    for (int core = 0; core < kSpines; ++core) {
+      const NodeId top = add("core" + std::to_string(i * kSpines + core));
+      fabric.add_duplex(LinkKind::kNetwork, up, top, rate, Duration());
+      fabric.add_duplex(LinkKind::kNetwork, down, top, rate, Duration());
+    }
+  }
+  Ways ways(fabric);
+  EXPECT_EQ(ways.all(from, to, 1000).size(), 256U);
+  std::map<topologies::LinkId, int> first;
+  std::set<Ways::FabricPath> different;
+  for (const Ways::FabricPath& way : ways.all(from, to, 64)) {
+    ASSERT_EQ(way.size(), 4U);
+    ++first[way.front()];
+    different.insert(way);
+  }
+  EXPECT_EQ(different.size(), 64U);
+  ASSERT_EQ(first.size(), 16U);
+  for (const auto& [link, count] : first) {
+    EXPECT_EQ(count, 4) << fabric.link(link).name;
   }
 }
 

@@ -191,9 +191,22 @@ TEST(BuildFabric, StatesOfPorts) {
   EXPECT_EQ(to_string(absent.state_of(absent.cables[0])), "INIT");
   EXPECT_EQ(absent.top_lid(), Lid(0));
   EXPECT_TRUE(route(absent, PortMap(absent), Engine::kMinHop).lfts.empty());
+  // It went down and left tables and LIDs; ports that come up after that get no further than INIT.
   const Subnet down = fabric_of(body + "subnet_manager: {state: down}\n").subnets.at(0);
-  EXPECT_EQ(to_string(down.state_of(down.cables[0])), "ACTIVE");
-  EXPECT_FALSE(down.answering);
+  EXPECT_EQ(endpoint_states(down), (std::vector<PortState>{PortState::kInit, PortState::kInit}));
+  EXPECT_GT(down.top_lid(), Lid(0));
+  const PortMap map(down);
+  EXPECT_EQ(check_pairs(down, map, min_hop(down, map)).unreachable, 2);
+  const Subnet before =
+      fabric_of(body + "subnet_manager: {state: down, ports: active}\n").subnets.at(0);
+  EXPECT_EQ(endpoint_states(before),
+            (std::vector<PortState>{PortState::kActive, PortState::kActive}));
+  EXPECT_EQ(check_pairs(before, PortMap(before), min_hop(before, PortMap(before))).unreachable, 0);
+  EXPECT_EQ(problems_of(body + "subnet_manager: {ports: init}\n"),
+            "f.yaml:6:25: error: 'ports' goes with 'state: down'; this one is running\n");
+  // Without its cable a port is down, whatever the manager does.
+  const Subnet loose = fabric_of(body + "missing: [{from: node1}]\n").subnets.at(0);
+  EXPECT_EQ(endpoint_states(loose), (std::vector<PortState>{PortState::kActive, PortState::kDown}));
 }
 
 TEST(BuildFabric, Partitions) {

@@ -87,25 +87,111 @@ TEST(NetworkRoute, RailsAreSubnets) {
             "they are in different subnets of the network");
 }
 
-TEST(NetworkRoute, PartitionsAndADeadSubnetManager) {
+TEST(NetworkRoute, PartitionsOfTheFileAreTablesOfThePorts) {
   const BuiltCluster parted =
       build(cluster_on(kRails + "subnet_manager: {partitions: [{pkey: 1, hosts: [node0, node1]}, "
-                                "{pkey: 2, hosts: [node2, node3]}]}\n",
+                                "{pkey: 2, members: limited, hosts: [node1, node2]}, "
+                                "{pkey: 2, hosts: node3}]}\n",
                        4),
             networks::shipped_catalog());
-  EXPECT_EQ(network_way(parted, *parted.wires[0][1][0], *parted.wires[1][1][0], 0).refused, "");
-  EXPECT_EQ(network_way(parted, *parted.wires[0][1][0], *parted.wires[2][1][0], 0).refused,
-            "they share no P_Key with a full member");
-  const BuiltCluster down =
-      build(cluster_on(kRails + "subnet_manager: {state: down}\n", 4), networks::shipped_catalog());
-  EXPECT_EQ(network_way(down, *down.wires[0][1][0], *down.wires[1][1][0], 0).refused,
-            "the subnet manager does not answer: no path record for a new connection");
-  // What is connected stays so.
-  EXPECT_EQ(known_way(down, *down.wires[0][1][0], *down.wires[1][1][0], 0).links.size(), 2U);
-  const BuiltCluster absent = build(cluster_on(kRails + "subnet_manager: {state: absent}\n", 4),
-                                    networks::shipped_catalog());
-  EXPECT_EQ(known_way(absent, *absent.wires[0][1][0], *absent.wires[1][1][0], 0).refused,
+  const auto share = [&](std::size_t a, std::size_t b, int index) {
+    return share_partition(*parted.wires[a][1][0], *parted.wires[b][1][0], index);
+  };
+  EXPECT_TRUE(share(0, 1, 0));
+  EXPECT_FALSE(share(0, 2, 0));  // 1 and 2
+  EXPECT_TRUE(share(2, 3, 0));   // a limited and a full member
+  EXPECT_FALSE(
+      share(1, 3, 0));  // 2 is entry 1 of host 1 and entry 0 of host 3: NCCL takes one index
+  EXPECT_FALSE(share(1, 2, 1));  // host 2 has no such entry
+  EXPECT_FALSE(share(0, 1, -1));
+}
+
+TEST(NetworkRoute, PartitionsOfAScenarioAreTheSame) {
+  Cluster cluster = cluster_on(kRails, 4);
+  cluster.networks[0].partitions = {{5, {0}, {1, 2}}, {6, {2, 3}, {}}};
+  const BuiltCluster parted = build(cluster, networks::shipped_catalog());
+  const auto share = [&](std::size_t a, std::size_t b, int index) {
+    return share_partition(*parted.wires[a][1][0], *parted.wires[b][1][0], index);
+  };
+  EXPECT_TRUE(share(0, 1, 0));
+  EXPECT_FALSE(share(1, 2, 0));  // two limited members
+  EXPECT_FALSE(share(0, 3, 0));  // 5 and 6
+  EXPECT_FALSE(share(2, 3, 1));  // host 3 has one entry
+  EXPECT_EQ(parted.wires[2][1][0]->pkeys, (std::vector<networks::Pkey>{5, 0x8006}));
+  // Who is in none of them has no key at all.
+  cluster.networks[0].partitions = {{5, {0, 1}, {}}};
+  const BuiltCluster alone = build(cluster, networks::shipped_catalog());
+  EXPECT_TRUE(alone.wires[3][1][0]->pkeys.empty());
+}
+
+TEST(NetworkRoute, WithoutASubnetManagerOnlyPortsThatWereUpAreReached) {
+  const auto way = [](const std::string& manager) {
+    const BuiltCluster built = build(cluster_on(kRails + "subnet_manager: {" + manager + "}\n", 4),
+                                     networks::shipped_catalog());
+    return network_way(built, *built.wires[0][1][0], *built.wires[1][1][0], 0);
+  };
+  EXPECT_EQ(way("state: down, ports: active").links.size(), 2U);
+  EXPECT_EQ(way("state: down").lost, "their ports came up after the subnet manager had gone: INIT");
+  EXPECT_EQ(way("state: absent").lost,
             "no subnet manager has set up the subnet: its ports are INIT");
+}
+
+// Host 0 to host 3 goes by one of two spines. The sweep after the loss of a cable of leaf 0 takes
+// the other one; without either there is no way; and back.
+TEST(NetworkRoute, ANewSweepGoesAroundWhatIsLost) {
+  const BuiltCluster built = build(cluster_on(kRails, 4), networks::shipped_catalog());
+  const Wire& from = *built.wires[0][1][0];
+  const Wire& to = *built.wires[3][1][0];
+  PresentRoutes routes(built);
+  const NetworkWay first = routes.way(from, to, 0);
+  ASSERT_EQ(first.links.size(), 4U);
+  const auto cables = [&](NodeId a, NodeId b, bool lost) {
+    for (const auto& [x, y] : {std::pair(a, b), std::pair(b, a)}) {
+      for (const LinkId link : built.fabric.links_between(x, y)) {
+        routes.avoid(link, lost);
+      }
+    }
+  };
+  const NodeId spine = built.fabric.link(first.links[1]).to;
+  cables(from.leaf, spine, true);
+  const NetworkWay second = routes.way(from, to, 0);
+  ASSERT_EQ(second.links.size(), 4U);
+  const NodeId other = built.fabric.link(second.links[1]).to;
+  EXPECT_NE(other, spine);
+  EXPECT_EQ(second.links.front(), from.out);
+  EXPECT_EQ(second.links.back(), to.in);
+  cables(from.leaf, other, true);
+  EXPECT_NE(routes.way(from, to, 0).lost, "");
+  cables(from.leaf, spine, false);
+  cables(from.leaf, other, false);
+  EXPECT_EQ(routes.way(from, to, 0).links, first.links);
+}
+
+TEST(NetworkRoute, EthernetKeepsToTablesWhereTheFileNamesSome) {
+  const std::string body =
+      "topology: fat-tree\ntiers: 2\nleaf_ports: 2\nspines: 2\nhosts: [{count: 4, nics: 2}]\n"
+      "switches: Tomahawk 5\n";
+  const auto built = [&](const std::string& more) {
+    Problems problems;
+    const YamlNode node =
+        parse_yaml("schema: busbw.fabric/1\nname: test\n" + body + more, "f.yaml", problems);
+    Cluster cluster;
+    cluster.hosts.assign(2, dgx());
+    Network network;
+    network.name = "roce";
+    network.nics = {"mlx5_0"};
+    for (Machine& host : cluster.hosts) {
+      for (MachineNic& nic : host.nics) {
+        nic.link_layer = NicLinkLayer::kEthernet;
+      }
+    }
+    network.fabric = networks::read_fabric(node, problems);
+    problems.throw_if_any();
+    cluster.networks = {network};
+    return build(cluster, networks::shipped_catalog()).routed.front().by_tables;
+  };
+  EXPECT_FALSE(built(""));
+  EXPECT_TRUE(built("subnet_manager: {routing: d-mod-k}\n"));
 }
 
 TEST(NetworkRoute, FlowsTakeTheLidsOfTheTarget) {
