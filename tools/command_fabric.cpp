@@ -85,13 +85,12 @@ std::string attach_to(const networks::Subnet& subnet, const std::string& word) {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < subnet.endpoints.size(); i++) {
     const networks::Endpoint& endpoint = subnet.endpoints[i];
-    const std::string name =
-        endpoint.hca.empty() ? endpoint.host : endpoint.host + "/" + endpoint.hca;
+    std::string name = endpoint.hca.empty() ? endpoint.host : endpoint.host + "/" + endpoint.hca;
     const bool cabled = map.of(networks::EndpointId(static_cast<std::int32_t>(i))).has_value();
     if ((word.empty() && cabled) || (!word.empty() && (name == word || endpoint.host == word))) {
       return name;
     }
-    names.push_back(name);
+    names.push_back(std::move(name));
   }
   for (const networks::Switch& node : subnet.switches) {
     if (node.name == word) {

@@ -109,6 +109,7 @@ const scenarios::Variant& find_variant(const scenarios::Scenario& scenario,
 
 std::vector<std::string> show_kinds() {
   std::vector<std::string> names;
+  names.reserve(kKinds.size() + 1);
   for (const Kind& kind : kKinds) {
     names.emplace_back(kind.name);
   }

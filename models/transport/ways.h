@@ -59,7 +59,8 @@ class Ways {
  private:
   /// Links to go from each node; -1: no way.
   const std::vector<std::int32_t>& distances(topologies::NodeId to);
-  FabricPath nearer(topologies::NodeId at, const std::vector<std::int32_t>& distance) const;
+  [[nodiscard]] FabricPath nearer(topologies::NodeId at,
+                                  const std::vector<std::int32_t>& distance) const;
   /// Ways from a node, at most kMany; fills `known`.
   std::uint64_t count(topologies::NodeId at, const std::vector<std::int32_t>& distance,
                       std::map<topologies::NodeId, std::uint64_t>& known) const;
