@@ -36,7 +36,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 }
 
 /// In the child: only calls that are allowed between fork and exec.
-[[noreturn]] void become(char* const* command, char* const* environment,
+[[noreturn]] void become(char* const* command, char* const* environment, const char* directory,
                          const std::array<int, 3>& streams, int report) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   for (const int signal : {SIGINT, SIGTERM, SIGPIPE}) {
@@ -47,7 +47,9 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
       ::dup2(streams[static_cast<std::size_t>(target)], target);
     }
   }
-  ::execve(command[0], command, environment);
+  if (*directory == '\0' || ::chdir(directory) == 0) {
+    ::execve(command[0], command, environment);
+  }
   const int error = errno;
   static_cast<void>(!::write(report, &error, sizeof error));
   ::_exit(127);
@@ -99,7 +101,7 @@ ChildProcess::ChildProcess(const ChildCommand& command) {
     real::fail_call("fork", errno, words.front());
   }
   if (process_ == 0) {
-    become(word_list.data(), environment_list.data(),
+    become(word_list.data(), environment_list.data(), command.directory.c_str(),
            {command.input, command.output, command.error}, writer.get());
   }
   descriptor_ = real::Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, process_, 0)));
@@ -152,7 +154,7 @@ PrivateFolder::PrivateFolder() {
   const auto found = environment.find("TMPDIR");
   const std::string base =
       found == environment.end() || found->second.empty() ? "/tmp" : found->second;
-  path_ = base + "/busbw-fabric-XXXXXX";
+  path_ = fs::absolute(base).string() + "/busbw-fabric-XXXXXX";
   if (::mkdtemp(path_.data()) == nullptr) {
     real::fail_call("mkdtemp", errno, path_);
   }

@@ -20,6 +20,7 @@ std::string find_program(const std::string& name, const std::string& package);
 struct ChildCommand {
   std::vector<std::string> words;                  // path and arguments
   std::map<std::string, std::string> environment;  // added to this process's
+  std::string directory;                           // where it works; empty: this process's own
   int input = -1;                                  // descriptors; -1: this process's own
   int output = -1;
   int error = -1;

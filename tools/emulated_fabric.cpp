@@ -37,8 +37,9 @@ real::Descriptor open_log(const std::string& path) {
 
 /// The end of what a program said, for messages.
 std::string last_line(const std::string& path) {
+  const std::string text = read_file(path);
   std::string last;
-  for (const std::string_view line : split_lines(read_file(path))) {
+  for (const std::string_view line : split_lines(text)) {
     if (!trim(line).empty()) {
       last = std::string(trim(line));
     }
@@ -126,6 +127,9 @@ std::unique_ptr<ChildProcess> EmulatedFabric::start(const std::vector<std::strin
   const real::Descriptor log = open_log(folder_.path() + "/run.log");
   const real::Descriptor nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   if (quiet) {
+    // libumad2sim makes a folder sys-PID where a program works and leaves it there when that is
+    // killed.
+    command.directory = folder_.path();
     command.input = nothing.get();
     command.output = log.get();
     command.error = log.get();

@@ -150,6 +150,7 @@ std::vector<Wire> build_routed(BuiltCluster& built, const Network& network, cons
   }
   built.routed.push_back(std::move(routed));
   std::vector<Wire> result;
+  result.reserve(ports.size());
   for (const NicPort& port : ports) {
     result.push_back(wires.at(key_of(network, port)));
   }

@@ -104,7 +104,7 @@ NetworkWay PresentRoutes::way(const Wire& from, const Wire& to, std::uint64_t fl
   const networks::Lid lid(subnet.at(target).lid.value() + static_cast<std::int32_t>(flow % lids));
   const networks::Way found = networks::follow(
       subnet, now == nullptr ? routed->map : now->map,
-      now == nullptr ? routed->routes.lfts : now->routes.lfts, from.place->endpoint, target, lid);
+      now == nullptr ? routed->routes.lfts : now->routes.lfts, from.place->endpoint, {target, lid});
   if (!found.broken.empty()) {
     return lose(found.broken);
   }

@@ -1,10 +1,12 @@
 // Small text helpers that std lacks in C++20 on g++ 12 and clang 14.
 #pragma once
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace busbw {
@@ -15,6 +17,15 @@ std::vector<std::string_view> split(std::string_view text, char separator);
 /// Parts between runs of blanks.
 std::vector<std::string_view> split_blanks(std::string_view text);
 std::vector<std::string_view> split_lines(std::string_view text);
+// The parts are views of `text`: those of a string that ends with the statement would hang.
+template <class Text>
+concept Temporary = std::same_as<std::remove_const_t<Text>, std::string>;
+template <Temporary Text>
+std::vector<std::string_view> split(Text&& text, char separator) = delete;
+template <Temporary Text>
+std::vector<std::string_view> split_blanks(Text&& text) = delete;
+template <Temporary Text>
+std::vector<std::string_view> split_lines(Text&& text) = delete;
 std::string lower(std::string_view text);
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
 

@@ -110,7 +110,8 @@ void require_good_problems(const Problems& problems, const std::string& file,
     require(problem.where.column >= 1, shown + "names no column", text);
     require(!problem.message.empty() && problem.message.back() != '.',
             shown + "is empty or ends in a full stop", text);
-    require(split_lines(to_string(problem)).size() == 1, shown + "is not one line", text);
+    const std::string line = to_string(problem);
+    require(split_lines(line).size() == 1, shown + "is not one line", text);
   }
 }
 

@@ -121,6 +121,7 @@ std::vector<TierRates> tier_rates(const Subnet& subnet, const PortMap& map) {
     }
   }
   std::vector<TierRates> result;
+  result.reserve(tiers.size());
   for (const auto& [tier, rates] : tiers) {
     result.push_back(rates);
   }

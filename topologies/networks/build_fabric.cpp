@@ -68,7 +68,7 @@ class FabricBuilder {
   void add_switches(Subnet& subnet, std::int32_t tier, std::int32_t count, const char* what);
   void place_on_leaf(Subnet& subnet, const Place& place, std::int32_t leaf);
   void join(Subnet& subnet, std::int32_t below, std::int32_t above, std::int32_t tier);
-  Cable cable_of(std::int32_t tier, Bandwidth rate) const;
+  [[nodiscard]] Cable cable_of(std::int32_t tier, Bandwidth rate) const;
   std::int32_t take_port(const Subnet& subnet, std::int32_t at);
   void check_ports(const Subnet& subnet);
   void read_tables();

@@ -49,9 +49,15 @@ struct Way {
   std::string broken;     // empty when the way arrives: "no entry for LID 7 at 'leaf0'"
 };
 
-/// Follows the tables from an endpoint to the LID `to` of endpoint `target`. From an endpoint to
-/// itself the way is empty.
+/// One of the LIDs of an endpoint.
+struct Address {
+  EndpointId endpoint;
+  Lid lid;
+};
+
+/// Follows the tables from an endpoint to a LID of another. From an endpoint to itself the way is
+/// empty.
 Way follow(const Subnet& subnet, const PortMap& map, const Lfts& lfts, EndpointId from,
-           EndpointId target, Lid to);
+           const Address& to);
 
 }  // namespace busbw::networks

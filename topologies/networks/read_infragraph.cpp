@@ -11,6 +11,7 @@
 // components.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -77,7 +78,7 @@ class Reader {
   void read_links(const YamlNode& list);
   void read_edges(const YamlNode& list);
   void read_edge(const YamlNode& node);
-  Bandwidth rate_of(const YamlNode& bandwidth);
+  Bandwidth rate_of(const YamlNode& node);
   std::optional<Slice> slice(const std::string& text, std::int64_t count, const Location& where);
   std::vector<EdgeEnd> ends_of(const YamlNode& node, const char* key);
   std::vector<EdgeEnd> ports_of(const Instance& instance, const std::string& path,
@@ -165,7 +166,7 @@ Bandwidth Reader::rate_of(const YamlNode& node) {
   reader.finish();
   constexpr double kGiga = 1e9;
   const double gigabits = bits.value_or(bytes.value_or(0) * 8);
-  return Bandwidth::bits_per_second(static_cast<std::int64_t>(gigabits * kGiga + 0.5));
+  return Bandwidth::bits_per_second(std::llround(gigabits * kGiga));
 }
 
 void Reader::read_links(const YamlNode& list) {

@@ -47,12 +47,13 @@ void SubnetDraft::link(const std::string& id, std::int32_t port, DraftLink link)
                   fmt::format("port {} of '{}'; allowed: 1 to {}", port, id, kMostPorts));
     return;
   }
-  const Location where = link.where;
-  const auto [known, fresh] = links_.try_emplace({id, port}, std::move(link));
-  if (!fresh) {
-    problems_.add(where, fmt::format("second line for port {} of '{}', the first is line {}", port,
-                                     id, known->second.where.line));
+  const auto known = links_.find({id, port});
+  if (known != links_.end()) {
+    problems_.add(link.where, fmt::format("second line for port {} of '{}', the first is line {}",
+                                          port, id, known->second.where.line));
+    return;
   }
+  links_.emplace(Port{id, port}, std::move(link));
 }
 
 bool SubnetDraft::set_speed(DraftLink& link, const std::string& text) const {

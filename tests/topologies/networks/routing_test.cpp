@@ -216,15 +216,15 @@ TEST(Routing, WaysThatBreakSayWhere) {
   const PortMap map(subnet);
   Lfts lfts = min_hop(subnet, map);
   const Lid to = subnet.at(EndpointId(15)).lid;
-  EXPECT_EQ(follow(subnet, map, lfts, EndpointId(0), EndpointId(15), to).hops.size(), 4U);
+  EXPECT_EQ(follow(subnet, map, lfts, EndpointId(0), {EndpointId(15), to}).hops.size(), 4U);
   lfts.set(SwitchId(0), to, Lfts::kNone);
-  EXPECT_EQ(follow(subnet, map, lfts, EndpointId(0), EndpointId(15), to).broken,
+  EXPECT_EQ(follow(subnet, map, lfts, EndpointId(0), {EndpointId(15), to}).broken,
             "'leaf0' has no entry for LID 16");
   lfts.set(SwitchId(0), to, 40);
-  EXPECT_EQ(follow(subnet, map, lfts, EndpointId(0), EndpointId(15), to).broken,
+  EXPECT_EQ(follow(subnet, map, lfts, EndpointId(0), {EndpointId(15), to}).broken,
             "'leaf0' sends LID 16 to port 40, where no cable is up");
   lfts.set(SwitchId(0), to, 1);
-  EXPECT_EQ(follow(subnet, map, lfts, EndpointId(1), EndpointId(15), to).broken,
+  EXPECT_EQ(follow(subnet, map, lfts, EndpointId(1), {EndpointId(15), to}).broken,
             "LID 16 arrives at 'node0/mlx5_0', not at 'node15/mlx5_0'");
   EXPECT_EQ(check_pairs(subnet, map, lfts).unreachable, 4);
 }
