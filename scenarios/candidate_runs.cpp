@@ -198,6 +198,12 @@ CandidateRuns::~CandidateRuns() = default;
 
 Run CandidateRuns::run(Candidate candidate, Bytes bytes, Fingerprint& fingerprint) {
   const Cut cut = cut_of(stage_.plan, stage_.variant, candidate, bytes);
+  Run run = on_level(candidate, cut, fingerprint);
+  run.level_why = run.steady.empty() ? why_played(candidate) : why_steady(cut.options.bytes);
+  return run;
+}
+
+Run CandidateRuns::on_level(Candidate candidate, const Cut& cut, Fingerprint& fingerprint) {
   // What an event does to a part of the job says nothing of the whole.
   if (choice_.level == Level::kPlayed || stage_.plan.measured || !is_calm(stage_.variant)) {
     return play_candidate(stage_, candidate, cut, fingerprint);
@@ -208,6 +214,37 @@ Run CandidateRuns::run(Candidate candidate, Bytes bytes, Fingerprint& fingerprin
     }
   }
   return in_bytes(stage_, candidate, cut, fingerprint);
+}
+
+std::string CandidateRuns::why_played(Candidate candidate) const {
+  if (choice_.level == Level::kPlayed) {
+    return "asked for";
+  }
+  if (stage_.plan.measured) {
+    return "parameters were measured";
+  }
+  if (!is_calm(stage_.variant)) {
+    return "events hit parts of a job";
+  }
+  const std::int32_t ranks = stage_.plan.shape.ranks;
+  if (choice_.level == Level::kAuto && ranks <= kMostRanks) {
+    return fmt::format("{} ranks are at most {}, sizes at most {}", ranks, kMostRanks,
+                       to_string(kMostBytes));
+  }
+  const bool grows = growth_of(candidate, stage_.variant.workload.collective).has_value();
+  return has_smaller(stage_.plan) && grows ? "no smaller job stands for it"
+         : grows                           ? "hosts differ or are few"
+                                           : "the algorithm has no steady state";
+}
+
+std::string CandidateRuns::why_steady(Bytes bytes) const {
+  if (choice_.level == Level::kSteady) {
+    return "asked for";
+  }
+  const std::int32_t ranks = stage_.plan.shape.ranks;
+  return ranks > kMostRanks
+             ? fmt::format("{} ranks are more than {}", ranks, kMostRanks)
+             : fmt::format("{} is more than {}", to_string(bytes), to_string(kMostBytes));
 }
 
 Run CandidateRuns::in_bytes(const Stage& stage, Candidate candidate, const Cut& cut,

@@ -31,12 +31,16 @@ class CandidateRuns {
   CandidateRuns& operator=(const CandidateRuns&) = delete;
 
   /// `bytes` is S of nccl-tests, as rounded_bytes() makes it. Run::steady says from what it was
-  /// extrapolated. Throws InputError as play_candidate() does.
+  /// extrapolated, Run::level_why why it was or was not. Throws InputError as play_candidate()
+  /// does.
   Run run(Candidate candidate, Bytes bytes, Fingerprint& fingerprint);
 
  private:
   struct Smaller;
   struct Pair;
+  Run on_level(Candidate candidate, const Cut& cut, Fingerprint& fingerprint);
+  [[nodiscard]] std::string why_played(Candidate candidate) const;
+  [[nodiscard]] std::string why_steady(Bytes bytes) const;
   Run in_bytes(const Stage& stage, Candidate candidate, const Cut& cut, Fingerprint& fingerprint);
   std::optional<Run> in_hosts(Candidate candidate, const Cut& cut, Fingerprint& fingerprint);
   const Smaller* on_hosts(std::int32_t hosts);

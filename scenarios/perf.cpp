@@ -106,6 +106,7 @@ PerfResult perf(const PerfRequest& request, const Context& context) {
   }
   const Plan plan = make_plan(result.variant, job);
   result.ranks = plan.shape.ranks;
+  ChoiceRuns runs(result.variant, plan, context, request.engine);
   double sum = 0;
   for (const Bytes asked : request.sizes) {
     const TestSize size = test_size(request.collective, asked, request.element, result.ranks);
@@ -113,8 +114,7 @@ PerfResult perf(const PerfRequest& request, const Context& context) {
       result.empty.push_back(asked);
       continue;
     }
-    result.sizes.push_back(
-        simulate_choice(result.variant, plan, context, request.engine, size.bytes));
+    result.sizes.push_back(runs.run(size.bytes));
     result.sizes.back().count = size.count;
     if (result.sizes.back().chosen.failure) {  // nothing is measured in perf: it has faults
       result.error = failure_text(result.sizes.back());

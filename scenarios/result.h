@@ -71,6 +71,8 @@ struct Run {
   /// From what the time was extrapolated, "4 and 8 hosts, 1 GiB and 2 GiB"; empty: every message
   /// was played.
   std::string steady;
+  /// Why the engine did the one or the other: "72 ranks are more than 64".
+  std::string level_why;
 };
 
 /// One size: the run that NCCL chooses, and the others beside it.
@@ -149,6 +151,7 @@ struct Result {
   std::string description;
   std::string estimate;
   std::string engine;
+  std::string engine_line;  // as engine_text() says it, of all variants
   std::uint64_t seed = 0;
   std::vector<VariantResult> variants;
   std::vector<Comparison> comparison;

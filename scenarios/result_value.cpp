@@ -206,6 +206,7 @@ Value to_value(const SizeResult& size) {
       .set("bottleneck", bottleneck_value(size.chosen.bottleneck))
       .set("level", size.chosen.steady.empty() ? "played" : "steady")
       .set("steady_from", size.chosen.steady.empty() ? Value() : Value(size.chosen.steady))
+      .set("level_why", size.chosen.level_why)
       .set("candidates", std::move(candidates));
   if (!size.chosen.hottest.empty()) {
     value.set("hottest_links", hottest_value(size.chosen.hottest));
@@ -236,6 +237,7 @@ Value to_value(const Result& result) {
       .set("scenario", result.scenario)
       .set("title", result.title)
       .set("engine", result.engine)
+      .set("engine_line", result.engine_line)
       .set("seed", static_cast<std::int64_t>(result.seed))
       .set("variants", std::move(variants))
       .set("comparison", std::move(comparison))

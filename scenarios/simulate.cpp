@@ -291,6 +291,11 @@ Result simulate(const Scenario& scenario, const Context& context, const Simulate
   for (const Variant& variant : scenario.variants) {
     result.variants.push_back(run_variant(variant, context, options, fingerprint));
   }
+  std::vector<SizeResult> sizes;
+  for (const VariantResult& variant : result.variants) {
+    sizes.insert(sizes.end(), variant.results.begin(), variant.results.end());
+  }
+  result.engine_line = engine_text(options.engine, sizes);
   train(scenario, result);
   for (std::size_t i = 0; i < scenario.variants.size(); ++i) {
     check_expectations(scenario.variants[i], result.variants[i]);

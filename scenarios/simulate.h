@@ -2,6 +2,7 @@
 // simulated time.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -54,6 +55,11 @@ std::vector<std::string> steady_remarks(const std::vector<SizeResult>& results);
 /// ...", the first line that tells of it.
 std::string failure_text(const SizeResult& size);
 
+/// Which engine gave the sizes, and why: "auto: fluid for 8 B to 2 GiB (16 ranks are at most 64,
+/// sizes at most 2 GiB), steady for 4 GiB (4 GiB is more than 2 GiB)". Without sizes the engine
+/// alone.
+std::string engine_text(EngineChoice engine, const std::vector<SizeResult>& results);
+
 /// Sets algbw and busbw from the size and the chosen run's time.
 void set_rates(SizeResult& result, std::int32_t ranks);
 
@@ -63,10 +69,29 @@ std::vector<SizeResult> simulate_sizes(const Variant& variant, const Plan& plan,
                                        const Context& context, EngineChoice engine,
                                        Fingerprint& fingerprint);
 
-/// What NCCL takes for one size, alone: without the ones beside it, which saves half of the time.
-/// Elements of one byte when the size is no whole number of the workload's. Throws InputError as
-/// simulate_sizes() does.
-SizeResult simulate_choice(const Variant& variant, const Plan& plan, const Context& context,
-                           EngineChoice engine, Bytes bytes);
+/// What NCCL takes for each size, alone: without the ones beside it, which saves half of the time.
+/// Elements of one byte when a size is no whole number of the workload's. Links, smaller jobs and
+/// all else that does not depend on the size are made once.
+class ChoiceRuns {
+ public:
+  /// Refers to all but `engine`.
+  ChoiceRuns(const Variant& variant, const Plan& plan, const Context& context, EngineChoice engine);
+  ChoiceRuns(ChoiceRuns&&) noexcept;
+  ~ChoiceRuns();
+
+  /// Throws InputError as simulate_sizes() does.
+  SizeResult run(Bytes bytes);
+
+ private:
+  struct Job;
+  Job& job_for(Bytes bytes);
+
+  const Variant& variant_;
+  const Plan& plan_;
+  const Context& context_;
+  EngineChoice engine_;
+  std::unique_ptr<Job> whole_;     // for whole numbers of elements
+  std::unique_ptr<Job> in_bytes_;  // for the other sizes
+};
 
 }  // namespace busbw::scenarios

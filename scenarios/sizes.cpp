@@ -1,11 +1,13 @@
 // The sizes of a variant: which candidates are looked at, and the rates of what comes out.
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "scenarios/candidate_runs.h"
 #include "scenarios/simulate.h"
 #include "sim/core/quantity.h"
+#include "sim/core/text.h"
 
 namespace busbw::scenarios {
 namespace {
@@ -43,6 +45,36 @@ std::vector<std::string> steady_remarks(const std::vector<SizeResult>& results) 
   return remarks;
 }
 
+std::string engine_text(EngineChoice engine, const std::vector<SizeResult>& results) {
+  struct Group {
+    std::string level;
+    std::string why;
+    std::string first;
+    std::string last;
+  };
+  const bool asked = engine.level != Level::kAuto;
+  std::vector<Group> groups;
+  for (const SizeResult& result : results) {
+    const std::string level = result.chosen.steady.empty() ? "fluid" : "steady";
+    const std::string size = to_string(result.bytes);
+    if (!groups.empty() && groups.back().level == level &&
+        (groups.back().why == result.chosen.level_why || level == "steady")) {
+      groups.back().last = size;
+    } else {
+      groups.push_back({level, result.chosen.level_why, size, size});
+    }
+  }
+  std::vector<std::string> texts;
+  for (const Group& group : groups) {
+    texts.push_back(fmt::format(
+        "{} for {} ({})", group.level,
+        group.first == group.last ? group.first : fmt::format("{} to {}", group.first, group.last),
+        group.why));
+  }
+  const std::string name = to_string(engine);
+  return asked || texts.empty() ? name : fmt::format("{}: {}", name, join(texts, ", "));
+}
+
 void set_rates(SizeResult& result, std::int32_t ranks) {
   const double seconds = result.chosen.time.as_seconds();
   const Ratio factor = collectives::busbw_factor(result.collective, ranks);
@@ -69,21 +101,43 @@ std::vector<SizeResult> simulate_sizes(const Variant& variant, const Plan& plan,
   return results;
 }
 
-SizeResult simulate_choice(const Variant& variant, const Plan& plan, const Context& context,
-                           EngineChoice engine, Bytes bytes) {
-  Variant one = variant;
-  if (bytes % one.workload.element != Bytes()) {
-    one.workload.element = Bytes(1);
-    one.workload.type = "uint8";
+struct ChoiceRuns::Job {
+  Job(Variant of, const Plan& plan, const Context& context, EngineChoice engine)
+      : variant(std::move(of)), runs(variant, plan, context, engine) {}
+  Variant variant;
+  CandidateRuns runs;  // refers to it
+};
+
+ChoiceRuns::ChoiceRuns(const Variant& variant, const Plan& plan, const Context& context,
+                       EngineChoice engine)
+    : variant_(variant), plan_(plan), context_(context), engine_(engine) {}
+
+ChoiceRuns::ChoiceRuns(ChoiceRuns&&) noexcept = default;
+ChoiceRuns::~ChoiceRuns() = default;
+
+ChoiceRuns::Job& ChoiceRuns::job_for(Bytes bytes) {
+  const bool whole = bytes % variant_.workload.element == Bytes();
+  std::unique_ptr<Job>& job = whole ? whole_ : in_bytes_;
+  if (!job) {
+    Variant variant = variant_;
+    if (!whole) {
+      variant.workload.element = Bytes(1);
+      variant.workload.type = "uint8";
+    }
+    job = std::make_unique<Job>(std::move(variant), plan_, context_, engine_);
   }
-  SizeResult result = size_result(one, bytes);
-  const Candidates candidates = candidates_of(plan, one, bytes);
+  return *job;
+}
+
+SizeResult ChoiceRuns::run(Bytes bytes) {
+  Job& job = job_for(bytes);
+  SizeResult result = size_result(job.variant, bytes);
+  const Candidates candidates = candidates_of(plan_, job.variant, bytes);
   result.passed_over = candidates.passed_over;
   Fingerprint unused;
-  result.chosen =
-      CandidateRuns(one, plan, context, engine).run(candidates.list.front(), bytes, unused);
+  result.chosen = job.runs.run(candidates.list.front(), bytes, unused);
   result.runs = {result.chosen};
-  set_rates(result, plan.shape.ranks);
+  set_rates(result, plan_.shape.ranks);
   return result;
 }
 

@@ -80,6 +80,7 @@ std::vector<networks::TierRates> all_tiers(const std::vector<SubnetStudy>& studi
     }
   }
   std::vector<networks::TierRates> result;
+  result.reserve(tiers.size());
   for (const auto& [tier, rates] : tiers) {
     result.push_back(rates);
   }

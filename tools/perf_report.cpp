@@ -59,6 +59,7 @@ std::string head(const PerfRequest& request, const PerfResult& result) {
     text += fmt::format("# network {}; devices {}\n", host.network.value_or("none"),
                         devices_text(host));
   }
+  text += fmt::format("# engine {}\n", scenarios::engine_text(request.engine, result.sizes));
   for (const std::string& remark : scenarios::steady_remarks(result.sizes)) {
     text += "# " + remark + "\n";
   }

@@ -237,8 +237,8 @@ std::string comparison_text(const Result& result, bool colour) {
 
 std::string head_text(const Result& result, bool colour) {
   std::string text = bold(result.title.empty() ? result.scenario : result.title, colour) + "\n";
-  text += fmt::format("{} ({}), engine {}, seed {}\n", result.scenario, result.file, result.engine,
-                      result.seed);
+  text += fmt::format("{} ({}), engine {}, seed {}\n", result.scenario, result.file,
+                      result.engine_line, result.seed);
   if (!result.description.empty()) {
     text += wrap("", result.description, 0);
   }

@@ -105,6 +105,7 @@ void Predictor::make_ready(Known& known) const {
       built.reason = "NCCL does not run there: " + job.selection.error.value_or("");
     } else {
       known.plan = make_plan(variant, job);
+      known.runs.emplace(variant, *known.plan, context_, engine_);
       if (played_ranks(*known.plan) > kMostPlayed) {
         built.reason = fmt::format("{} ranks, of which {} would have to be played, more than {}",
                                    job.graph->comm.ranks, played_ranks(*known.plan), kMostPlayed);
@@ -120,10 +121,10 @@ const BuiltSystem& Predictor::system(const Record& record) {
   return known(record).built;
 }
 
-Prediction Predictor::simulate_one(const Known& known, Bytes bytes) const {
+Prediction Predictor::simulate_one(Known& known, Bytes bytes) {
   Prediction prediction;
   try {
-    SizeResult result = simulate_choice(known.built.variant, *known.plan, context_, engine_, bytes);
+    SizeResult result = known.runs->run(bytes);
     if (result.chosen.failure) {
       prediction.reason = failure_text(result);
     } else {

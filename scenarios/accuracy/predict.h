@@ -33,11 +33,12 @@ class Predictor {
   struct Known {
     BuiltSystem built;
     std::optional<Plan> plan;
+    std::optional<ChoiceRuns> runs;  // refers to both
     std::map<Bytes, Prediction> sizes;
   };
   Known& known(const Record& record);
   void make_ready(Known& known) const;
-  [[nodiscard]] Prediction simulate_one(const Known& known, Bytes bytes) const;
+  static Prediction simulate_one(Known& known, Bytes bytes);
 
   const Library& library_;
   const Context& context_;

@@ -39,9 +39,9 @@ struct Prepared {
     plan = make_plan(variant, decide(variant, library().catalog));
   }
   [[nodiscard]] SizeResult run(Bytes bytes, EngineChoice engine) const {
-    return simulate_choice(variant, plan, context(), engine,
-                           rounded_bytes(variant.workload.collective, bytes,
-                                         variant.workload.element, plan.shape.ranks));
+    return ChoiceRuns(variant, plan, context(), engine)
+        .run(rounded_bytes(variant.workload.collective, bytes, variant.workload.element,
+                           plan.shape.ranks));
   }
 };
 
