@@ -104,7 +104,8 @@ std::string attach_to(const networks::Subnet& subnet, const std::string& word) {
 }
 
 /// The real tools on the emulated subnet, with OpenSM as its subnet manager; where the file says
-/// that it is down, it has swept once and is gone.
+/// that it is down, it has swept once and is gone, and the hosts have come up since unless the
+/// file says that their ports are active.
 int run_shell(const FabricOptions& options, const networks::BuiltFabric& built, Console& console) {
   const networks::Subnet& subnet = chosen_subnet(built, options.subnet);
   const std::int64_t timeout = read_timeout(options.timeout);
@@ -119,6 +120,9 @@ int run_shell(const FabricOptions& options, const networks::BuiltFabric& built, 
       emulated.manage(engine);
     } else {
       sweep(emulated, engine);
+      if (subnet.hosts_init) {
+        emulated.reboot_hosts();
+      }
     }
   }
   console.out.flush();

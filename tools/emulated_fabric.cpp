@@ -52,6 +52,15 @@ std::string last_line(const std::string& path) {
 EmulatedFabric::EmulatedFabric(const networks::Subnet& subnet) {
   const std::string net = folder_.path() + "/net";
   write_file(net, networks::to_ibsim(subnet));
+  const networks::PortMap map(subnet);
+  for (std::size_t i = 0; i < subnet.endpoints.size(); i++) {
+    const networks::Endpoint& endpoint = subnet.endpoints[i];
+    std::string name = endpoint.hca.empty() ? endpoint.host : endpoint.host + "/" + endpoint.hca;
+    if (map.of(networks::EndpointId(static_cast<std::int32_t>(i))) &&
+        (hcas_.empty() || hcas_.back() != name)) {
+      hcas_.push_back(std::move(name));
+    }
+  }
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
     real::fail_call("pipe2", errno);
@@ -154,6 +163,33 @@ void EmulatedFabric::manage(const std::string& engine) {
     if (deadline.passed()) {
       throw SystemError(
           {"opensm", "subnet not up after " + real::to_string(kSweep), "the emulated fabric", ""});
+    }
+  }
+}
+
+void EmulatedFabric::reboot_hosts() {
+  if (hcas_.empty()) {
+    return;
+  }
+  std::string script;
+  for (const std::string& hca : hcas_) {
+    script += fmt::format("Clear \"{0}\"\nReLink \"{0}\"\n", hca);
+  }
+  const std::string file = folder() + "/reboot";
+  write_file(file, script);
+  // ibsim does one command after the other: what Dump prints last tells that all are done.
+  const std::string commands = fmt::format("!{}\nDump \"{}\"\n", file, hcas_.back());
+  if (::write(console_.get(), commands.data(), commands.size()) !=
+      static_cast<ssize_t>(commands.size())) {
+    real::fail_call("write", errno, "the console of ibsim");
+  }
+  const real::Deadline deadline = real::Deadline::in(kStart);
+  while (read_file(log_path()).find("#  dumped") == std::string::npos) {
+    if (simulator_->wait(kLook) || deadline.passed()) {
+      throw SystemError(
+          {"ibsim",
+           "hosts not restarted after " + real::to_string(kStart) + ": " + last_line(log_path()),
+           "the emulated fabric", ""});
     }
   }
 }

@@ -29,13 +29,17 @@ class EmulatedFabric {
   /// OpenSM as the subnet manager of the net from now on, with that routing engine: returns once
   /// it has set up the subnet. It ends with this object.
   void manage(const std::string& engine);
+  /// Takes every cable of a host out and puts it back: its ports are in INIT then, without a LID,
+  /// until a subnet manager comes; what switches have in their tables stays.
+  void reboot_hosts();
 
  private:
   void wait_until_up();
   [[nodiscard]] std::string log_path() const { return folder_.path() + "/ibsim.log"; }
 
   PrivateFolder folder_;
-  real::Descriptor console_;  // ibsim ends when it closes
+  std::vector<std::string> hcas_;  // names in the net, of those with a cable
+  real::Descriptor console_;       // ibsim ends when it closes
   std::unique_ptr<ChildProcess> simulator_;
   std::unique_ptr<ChildProcess> manager_;
 };

@@ -132,10 +132,22 @@ class Shell(Folder):
         self.assertEqual(second.returncode, 0, second.stdout + second.stderr)
 
     def test_one_that_is_down_leaves_its_tables(self):
+        def shell(state, command):
+            file = self.write('f.yaml', fabric(0, 'ftree').replace('{routing', state + ', routing'))
+            return run('fabric', file, '--shell', command)
+
+        alive = '{state: down, ports: active'
+        self.assertEqual(shell(alive, 'ibtracert 1 2').returncode, 0)
+        self.assertNotEqual(shell(alive, 'saquery -t 200 NR').returncode, 0)
+        self.assertIn('State: Active', shell(alive, 'ibstat').stdout)
+
+    def test_hosts_that_come_up_later_stay_in_init(self):
         file = self.write('f.yaml', fabric(0, 'ftree').replace('{routing', '{state: down, routing'))
-        result = run('fabric', file, '--shell', 'ibtracert 1 2 >/dev/null && saquery -t 200 NR')
-        self.assertNotEqual(result.returncode, 0)
-        self.assertIn('State: Active', run('fabric', file, '--shell', 'ibstat').stdout)
+        result = run('fabric', file, '--shell', 'ibstat')
+        self.assertIn('State: Initializing', result.stdout)
+        self.assertIn('Physical state: LinkUp', result.stdout)
+        self.assertIn('Base lid: 0\n', result.stdout)
+        self.assertNotIn('State: Active', result.stdout)
 
     def test_status_time_out_and_no_process_left(self):
         file = self.write('f.yaml', fabric(0, 'minhop'))
