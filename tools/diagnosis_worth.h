@@ -7,9 +7,12 @@
 
 namespace busbw::tools {
 
-/// Fills in `expected` of findings on data that goes over sockets beside an HCA: what was measured
-/// with nccl-tests, and that times the ratio of the predictions. Needs the catalogue; leaves out
-/// what rates, ranks or sizes are missing for.
+/// Fills in `expected` of the likeliest findings: what was measured with nccl-tests, times the
+/// ratio of the predictions for the found system and the fixed one; without a measurement the two
+/// predictions. Data on sockets beside an HCA: in algbw; all else in
+/// busbw: GPUDirect off, ACS or IOMMU, narrow PCIe, HCAs that are not used, and variables that the
+/// fix sets or unsets. Needs the catalogue. Left out: findings for which rates, ranks or GPUs are
+/// missing, jobs that do not run, and fixes that the model gives less than 2 % for.
 void add_worth(std::vector<diagnosis::Finding>& findings, const facts::FactStore& store);
 
 }  // namespace busbw::tools

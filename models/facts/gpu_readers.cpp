@@ -5,7 +5,7 @@
 //   topo.pair {a, b, link, kind}     link NV12, PIX ...; kind gpu (two GPUs) or nic (GPU and NIC)
 //   topo.nic {alias, name}
 //   smi.fabric {state, status}       of the fabric manager, as -q prints it
-//   smi.driver {version}
+//   smi.driver {version}, smi.gpu {gpu}: the product's name
 //   smi.width {gpu, current, max}    lanes of PCIe
 //   nvlink.link {gpu, link, state}   state active or inactive
 #include <optional>
@@ -138,6 +138,8 @@ class SmiReader : public LineReader {
     value = trim(bare.substr(sign + 2));
     if (key == "Driver Version") {
       put(facts, line, "smi.driver", {{"version", std::string(value)}});
+    } else if (key == "Product Name") {
+      put(facts, line, "smi.gpu", {{"gpu", std::string(value)}});
     } else if (section_ == "Fabric" && key == "State") {
       put(facts, line, "smi.fabric", {{"state", lower(value)}, {"gpu", gpu_}});
     } else if (section_ == "Link Width" && key == "Max") {

@@ -3,11 +3,10 @@
 //
 // Facts (fields):
 //   test.row {bytes, time_us, algbw, busbw}     bandwidths in GB/s, out-of-place block
-//   test.average {busbw}, test.checked {errors}, test.rank {rank, host}, test.collective {name}
-//   perftest.row {bytes, gbps}                  Gb/s, average
-//   perftest.setting {name, value}              mtu, link, gid, device
-//   iperf.rate {gbps}
-//   pair.row {a, b, value}, node.row {a, value}  rows of a table with hosts and a figure
+//   test.average {busbw}, test.checked {errors}, test.rank {rank, host, gpu}, test.collective
+//   {name} perftest.row {bytes, gbps}                  Gb/s, average perftest.setting {name, value}
+//   mtu, link, gid, device iperf.rate {gbps} pair.row {a, b, value}, node.row {a, value}  rows of a
+//   table with hosts and a figure
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -97,8 +96,14 @@ class NcclTestsReader : public LineReader {
     if (words.size() > 6 && words[0] == "Rank" && parse_integer(words[1])) {
       for (std::size_t i = 2; i + 1 < words.size(); i++) {
         if (words[i] == "on") {
+          // "on host device  0 [0x0f] NVIDIA A100-SXM4-80GB"
+          const std::size_t bus = line.bare.find(']');
+          const std::string_view gpu =
+              bus == kNone ? std::string_view() : trim(line.bare.substr(bus + 1));
           put(facts, line, "test.rank",
-              {{"rank", std::string(words[1])}, {"host", std::string(words[i + 1])}});
+              {{"rank", std::string(words[1])},
+               {"host", std::string(words[i + 1])},
+               {"gpu", std::string(gpu)}});
           return true;
         }
       }
