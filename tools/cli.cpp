@@ -370,6 +370,10 @@ void add_preflight(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
       "preflight", "Before a job starts: what NCCL will choose on these nodes, and what is wrong");
   command->add_option("PATH", options->paths, "A scenario, or folders with tool output and env");
+  command->add_option("--env", options->environment, "NAME=VALUE as if set, may be repeated")
+      ->allow_extra_args(false);
+  command->add_option("--unset", options->unset, "NAME as if not set, may be repeated")
+      ->allow_extra_args(false);
   command->add_option("--nccl-version", options->version, "Release (default 2.30.7)");
   command->add_option("--json", options->json, "Write JSON to this file; - for standard output");
   set_action(*command, options, action, preflight);

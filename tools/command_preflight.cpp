@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "models/diagnosis/changed.h"
+#include "models/diagnosis/derive.h"
 #include "models/diagnosis/finding.h"
 #include "sim/core/errors.h"
 #include "sim/core/text.h"
@@ -38,14 +40,58 @@ PreflightJob decided(std::string name, const nccl::SelectionInput& input, facts:
   return job;
 }
 
-std::vector<PreflightJob> of_folders(const PreflightOptions& options, nccl::Version version) {
+using Changes = std::vector<diagnosis::Change>;
+
+Changes read_changes(const PreflightOptions& options, Problems& problems) {
+  Changes changes;
+  for (const auto& [name, value] : read_environment(options.environment, problems)) {
+    changes.push_back({name, value});
+  }
+  for (const std::string& name : options.unset) {
+    const bool both = std::any_of(changes.begin(), changes.end(),
+                                  [&](const auto& change) { return change.name == name; });
+    if (name.empty() || name.find('=') != std::string::npos) {
+      problems.add({}, fmt::format("--unset '{}' is not the name of a variable", name));
+    } else if (both) {
+      problems.add({}, fmt::format("--env and --unset both name {}", name));
+    } else {
+      changes.push_back({name, std::nullopt});
+    }
+  }
+  return changes;
+}
+
+/// What an old log shows of its hosts, decided anew. Its list of interfaces is what NCCL took: that
+/// another filter finds none in it says nothing.
+PreflightJob of_old_log(const std::string& name, nccl::SelectionInput input,
+                        const facts::FactStore& old, facts::FactStore& store) {
+  input.hosts = hosts_of_log(old);
+  const std::optional<nccl::Version> seen = diagnosis::lowest_release(old);
+  input.version = std::max(std::min(seen.value_or(input.version), nccl::kNewest), nccl::kOldest);
+  if (!input.hosts.empty() && nccl::select(input).outcome == nccl::Outcome::kError) {
+    input.hosts.clear();
+  }
+  return decided(name, input, store);
+}
+
+std::vector<PreflightJob> of_folders(const PreflightOptions& options, const Changes& changes,
+                                     nccl::Version version) {
   FactFiles files = read_fact_files(options.paths);
-  const nccl::SelectionInput input = selection_input(files.store, version);
-  return {decided(join(options.paths, " "), input, files.store)};
+  const std::string name = join(options.paths, " ");
+  if (changes.empty()) {
+    const nccl::SelectionInput input = selection_input(files.store, version);
+    return {decided(name, input, files.store)};
+  }
+  diagnosis::Changed changed = diagnosis::with_changes(files.store, changes);
+  const nccl::SelectionInput input = selection_input(changed.store, version);
+  if (input.hosts.empty() && changed.selects_anew) {
+    return {of_old_log(name, input, files.store, changed.store)};
+  }
+  return {decided(name, input, changed.store)};
 }
 
 std::vector<PreflightJob> of_scenario(const std::string& path, const PreflightOptions& options,
-                                      nccl::Version version) {
+                                      const Changes& changes, nccl::Version version) {
   const ScenarioFile read = read_scenario_file(path);
   std::vector<PreflightJob> jobs;
   for (const scenarios::Variant& variant : read.scenario.variants) {
@@ -53,6 +99,12 @@ std::vector<PreflightJob> of_scenario(const std::string& path, const PreflightOp
     input.version = options.version.empty() ? variant.version : version;
     input.environment = variant.environment;
     input.hosts = variant.inventories;
+    for (const diagnosis::Change& change : changes) {
+      input.environment.erase(change.name);
+      if (change.value) {
+        input.environment[change.name] = *change.value;
+      }
+    }
     facts::FactStore store;
     Location where = variant.where;
     if (where.file.empty()) {
@@ -122,6 +174,7 @@ int preflight(const PreflightOptions& options, Console& console) {
   Problems problems;
   const nccl::Version version =
       options.version.empty() ? nccl::kNewest : read_version(options.version, problems);
+  const Changes changes = read_changes(options, problems);
   problems.throw_if_any();
   std::error_code error;
   const bool folder = std::filesystem::is_directory(options.paths.front(), error);
@@ -129,7 +182,8 @@ int preflight(const PreflightOptions& options, Console& console) {
     throw InputError("one scenario, or folders: '" + options.paths.front() + "' is no folder");
   }
   const std::vector<PreflightJob> jobs =
-      folder ? of_folders(options, version) : of_scenario(options.paths.front(), options, version);
+      folder ? of_folders(options, changes, version)
+             : of_scenario(options.paths.front(), options, changes, version);
   Value list = Value::array();
   std::string text;
   bool found = false;

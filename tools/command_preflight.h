@@ -8,9 +8,11 @@
 namespace busbw::tools {
 
 struct PreflightOptions {
-  std::vector<std::string> paths;  // one scenario, or folders with tool output
-  std::string version;             // of NCCL; empty: the newest, or the scenario's
-  std::string json;                // file, or "-" for standard output
+  std::vector<std::string> paths;        // one scenario, or folders with tool output
+  std::string version;                   // of NCCL; empty: the newest, or the scenario's
+  std::vector<std::string> environment;  // NAME=VALUE that the job gets beyond what is there
+  std::vector<std::string> unset;        // names that it loses
+  std::string json;                      // file, or "-" for standard output
 };
 
 /// Prints choice and findings of each job. Returns kExitFinding when a finding is above low

@@ -264,11 +264,18 @@ Value kinds_value() {
       value.set("points", signal.points).set("when", signal.when).set("says", signal.says);
       signals.push(std::move(value));
     }
+    Value fix = Value::array();
+    Value fix_when = Value::array();
+    for (const diagnosis::Step& step : rule.fix) {
+      fix.push(step.text);
+      fix_when.push(step.when);
+    }
     Value value = Value::object();
     value.set("kind", rule.kind)
         .set("layer", to_string(rule.layer))
         .set("cause", rule.cause)
-        .set("fix", strings(rule.fix))
+        .set("fix", std::move(fix))
+        .set("fix_when", std::move(fix_when))
         .set("decided_by", rule.decides)
         .set("proof", rule.proof == diagnosis::Proof::kInFiles     ? "in files"
                       : rule.proof == diagnosis::Proof::kElsewhere ? "elsewhere"

@@ -79,6 +79,45 @@ void add_port(const Fact& fact, nccl::Inventory& host) {
   hca->ports.push_back(port);
 }
 
+/// "fe80::1%eth0": the zone is the interface. A log says no prefix length: /24 and /64 are usual.
+std::optional<nccl::Address> address_of_log(std::string_view text) {
+  const std::string plain(text.substr(0, text.find('%')));
+  return nccl::parse_address(plain + (plain.find(':') == std::string::npos ? "/24" : "/64"));
+}
+
+void add_seen_interface(const Fact& fact, nccl::Inventory& host) {
+  const std::string name(fact.get("interface"));
+  const bool known =
+      std::any_of(host.interfaces.begin(), host.interfaces.end(),
+                  [&](const nccl::Interface& interface) { return interface.name == name; });
+  const std::optional<nccl::Address> address = address_of_log(fact.get("address"));
+  if (known || name.empty() || !address) {
+    return;
+  }
+  nccl::Interface interface;
+  interface.name = name;
+  interface.loopback = name == "lo" || address->loopback;
+  interface.addresses.push_back(*address);
+  host.interfaces.push_back(std::move(interface));
+}
+
+void add_seen_hca(const Fact& fact, nccl::Inventory& host) {
+  nccl::Hca hca;
+  hca.name = std::string(fact.get("hca"));
+  const bool known = std::any_of(host.hcas.begin(), host.hcas.end(),
+                                 [&](const nccl::Hca& one) { return one.name == hca.name; });
+  if (known || hca.name.empty()) {
+    return;
+  }
+  nccl::HcaPort port;
+  port.number = static_cast<int>(
+      std::clamp<std::int64_t>(parse_integer(fact.get("port")).value_or(1), 1, 255));
+  port.link_layer =
+      fact.get("link") == "RoCE" ? nccl::LinkLayer::kEthernet : nccl::LinkLayer::kInfiniBand;
+  hca.ports.push_back(port);
+  host.hcas.push_back(std::move(hca));
+}
+
 Fact fact(const std::string& name, const std::string& host, const Location& where,
           std::vector<Fact::Field> fields) {
   Fact result;
@@ -104,6 +143,16 @@ nccl::SelectionInput selection_input(const FactStore& store, nccl::Version versi
   for (const Fact* interface : store.named("ip.interface")) {
     add_interface(store, *interface, host_of(input, interface->host));
   }
+  // A list of names alone (ip link) says nothing of what NCCL may use.
+  input.hosts.erase(std::remove_if(input.hosts.begin(), input.hosts.end(),
+                                   [](const nccl::Inventory& host) {
+                                     return std::all_of(host.interfaces.begin(),
+                                                        host.interfaces.end(),
+                                                        [](const nccl::Interface& interface) {
+                                                          return interface.addresses.empty();
+                                                        });
+                                   }),
+                    input.hosts.end());
   for (const Fact* port : store.named("rdma.port")) {
     if (!port->get("hca").empty() && !input.hosts.empty()) {
       add_port(*port, host_of(input, port->host));
@@ -114,6 +163,43 @@ nccl::SelectionInput selection_input(const FactStore& store, nccl::Version versi
     host.exposure.uverbs_devices = !hidden;
   }
   return input;
+}
+
+std::vector<nccl::Inventory> hosts_of_log(const FactStore& store) {
+  nccl::SelectionInput seen;
+  if (store.has("ip.address")) {
+    return {};
+  }
+  for (const char* used : {"nccl.bootstrap", "nccl.socket_device", "nccl.oob"}) {
+    for (const Fact* one : store.named(used)) {
+      add_seen_interface(*one, host_of(seen, one->host));
+    }
+  }
+  for (nccl::Inventory& host : seen.hosts) {
+    for (const char* listed : {"rdma.port", "nccl.hca"}) {
+      for (const Fact* one : store.named(listed)) {
+        const bool whose = one->host == host.host || (one->host.empty() && seen.hosts.size() == 1);
+        if (whose && std::string_view(listed) == "rdma.port") {
+          add_port(*one, host);
+        } else if (whose && !store.has("rdma.port")) {
+          add_seen_hca(*one, host);
+        }
+      }
+    }
+  }
+  std::vector<nccl::Inventory> hosts;
+  for (nccl::Inventory& host : seen.hosts) {
+    bool rdma = false;
+    for (const Fact* one : store.named("nccl.network")) {
+      rdma = rdma || (one->host == host.host &&
+                      lower(one->get("name")).find("socket") == std::string::npos);
+    }
+    host.exposure.libibverbs = !store.has("nccl.verbs_missing");
+    if (!host.interfaces.empty() && (!rdma || !host.hcas.empty())) {
+      hosts.push_back(std::move(host));
+    }
+  }
+  return hosts;
 }
 
 void add_hosts(const nccl::SelectionInput& input, const Location& where, FactStore& store) {

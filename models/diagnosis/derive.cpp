@@ -6,6 +6,7 @@
 #include <set>
 
 #include "models/nccl/environment.h"
+#include "models/nccl/variables.h"
 #include "sim/core/text.h"
 
 namespace busbw::diagnosis {
@@ -115,6 +116,22 @@ std::string variable(const FactStore& store, std::string_view name) {
     }
   }
   return value;
+}
+
+std::optional<nccl::Version> lowest_release(const FactStore& store) {
+  std::optional<nccl::Version> lowest;
+  for (const Fact* fact : store.named("nccl.version")) {
+    const auto version = nccl::parse_version(std::string(fact->get("version")));
+    lowest = version && (!lowest || *version < *lowest) ? version : lowest;
+  }
+  return lowest;
+}
+
+bool is_read(const FactStore& store, const std::string& variable) {
+  const std::optional<nccl::Version> version = lowest_release(store);
+  const nccl::Variable* known = nccl::find_variable(variable);
+  // What the oldest examined release has is older, nobody says by how much.
+  return !version || known == nullptr || known->since == nccl::kOldest || known->since <= *version;
 }
 
 void derive_variables(FactStore& store) {

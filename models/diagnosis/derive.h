@@ -2,11 +2,13 @@
 // NCCL applies them. Their names begin with "is."; their place is that of the fact that they are
 // most easily seen in.
 #pragma once
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "models/facts/fact.h"
+#include "models/nccl/version.h"
 
 namespace busbw::diagnosis {
 
@@ -32,5 +34,9 @@ std::vector<facts::Fact> all_of(const facts::FactStore& store, std::string_view 
 
 /// The last value that a variable was given; empty: not set.
 std::string variable(const facts::FactStore& store, std::string_view name);
+/// The lowest release that the facts name; nothing when they name none.
+std::optional<nccl::Version> lowest_release(const facts::FactStore& store);
+/// Whether that release reads the variable; true for unknown ones of either.
+bool is_read(const facts::FactStore& store, const std::string& variable);
 
 }  // namespace busbw::diagnosis

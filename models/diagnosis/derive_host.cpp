@@ -1,6 +1,6 @@
 // The host: shared memory, PCIe, IOMMU, modules, limits, processors, GPUs.
 //
-// is.shm_small {mib}, is.shm_full {}
+// is.shm_small {mib}, is.shm_full {}, is.shm_unused {}    NCCL's host memory is not in /dev/shm
 // is.acs_on {device}, is.iommu_on {}, is.iommu_default {}
 // is.peermem_absent {}, is.peermem_loaded {name}, is.rdma_modules_absent {}
 // is.pcie_narrow {device, width, max}
@@ -30,8 +30,22 @@ std::int64_t number(const Fact& fact, std::string_view field) {
   return parse_integer(fact.get(field)).value_or(0);
 }
 
+/// From 2.23 on NCCL can take host memory by cuMem and then leaves /dev/shm alone.
+void cumem_host(FactStore& store) {
+  for (const Fact& fact : all_of(store, "var")) {
+    if (fact.get("name") == "NCCL_CUMEM_HOST_ENABLE" && number(fact, "value") > 0 &&
+        is_read(store, "NCCL_CUMEM_HOST_ENABLE")) {
+      conclude(store, fact, "is.shm_unused", {});
+    }
+  }
+}
+
 void memory(FactStore& store) {
+  cumem_host(store);
   for (const Fact& fact : all_of(store, "shm.size")) {
+    if (store.has("is.shm_unused")) {
+      break;
+    }
     if (number(fact, "mib") < kSmallShm) {
       conclude(store, fact, "is.shm_small", {{"mib", std::string(fact.get("mib"))}});
     }

@@ -9,6 +9,7 @@
 // is.plugin_on_some_hosts {on}
 // is.versions_differ {version}, is.wordings_differ {version, on}
 // is.localhost {name}, is.shared_name {name}
+// is.many_sockets {connections}            NCCL opens 16 connections and more for a channel
 #include <algorithm>
 #include <map>
 #include <set>
@@ -219,8 +220,27 @@ void failed_retries(FactStore& store) {
   }
 }
 
+/// NCCL_HOSTID takes the place of the host's name: set, and not to one value on two hosts.
+bool has_host_ids(const FactStore& store) {
+  std::map<std::string, std::string> host_of;
+  bool apart = true;
+  for (const char* source : {"nccl.env", "env"}) {
+    for (const Fact* fact : store.named(source)) {
+      if (fact->get("name") == "NCCL_HOSTID") {
+        const std::string value(fact->get("value"));
+        const auto [known, added] = host_of.emplace(value, fact->host);
+        apart = apart && !value.empty() && (added || known->second == fact->host);
+      }
+    }
+  }
+  return !host_of.empty() && apart;
+}
+
 /// One name for several nodes: "localhost", or one interface with two addresses.
 void same_names(FactStore& store) {
+  if (has_host_ids(store)) {
+    return;
+  }
   for (const Fact& fact : all_of(store, "nccl.log")) {
     const std::string name = fact.host.substr(0, fact.host.find('.'));
     if (name == "localhost" &&
@@ -239,9 +259,37 @@ void same_names(FactStore& store) {
   }
 }
 
+/// Connections of a channel over sockets: threads x sockets of each (NVIDIA's list of environment
+/// variables), as set or as NCCL says.
+void socket_connections(FactStore& store) {
+  constexpr nccl::Version kFirst{2, 4, 8};  // that reads the two variables
+  constexpr std::int64_t kMany = 16;        // 2 x 8, which NCCL takes by itself on AWS's NICs
+  if (lowest_release(store).value_or(kFirst) < kFirst) {
+    return;
+  }
+  const auto number = [](std::string_view text) {
+    return std::clamp<std::int64_t>(parse_integer(text).value_or(1), 1, 64);
+  };
+  const std::int64_t set = number(variable(store, "NCCL_SOCKET_NTHREADS")) *
+                           number(variable(store, "NCCL_NSOCKS_PERTHREAD"));
+  for (const Fact& fact : all_of(store, "var")) {
+    const std::string_view name = fact.get("name");
+    if (set >= kMany && (name == "NCCL_SOCKET_NTHREADS" || name == "NCCL_NSOCKS_PERTHREAD")) {
+      conclude(store, fact, "is.many_sockets", {{"connections", std::to_string(set)}});
+    }
+  }
+  for (const Fact& fact : all_of(store, "nccl.socket_threads")) {
+    const std::int64_t said = number(fact.get("threads")) * number(fact.get("sockets"));
+    if (said >= kMany) {
+      conclude(store, fact, "is.many_sockets", {{"connections", std::to_string(said)}});
+    }
+  }
+}
+
 }  // namespace
 
 void derive_network(FactStore& store) {
+  socket_connections(store);
   failed_retries(store);
   count_hosts(store);
   what_carries_data(store);

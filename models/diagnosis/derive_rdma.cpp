@@ -10,8 +10,9 @@
 // is.pkey_limited {hca, index}           index 0 is no full member, another entry is
 // is.traffic_class_differs {value}       the driver forces another class than NCCL asks for
 // is.pfc_mismatch {priority, why}        the class that is used has no flow control
-// is.bond_hca {hca}, is.partial_hcas {files, hcas}, is.one_device_file {}
-// is.hca_filter_matches_none {value}, is.hca_prefix_trap {item, also}, is.one_hca_of_filter {value}
+// is.many_queue_pairs {count}, is.bond_hca {hca}, is.partial_hcas {files, hcas}, is.one_device_file
+// {} is.hca_filter_matches_none {value}, is.hca_prefix_trap {item, also}, is.one_hca_of_filter
+// {value}
 #include <algorithm>
 #include <array>
 #include <map>
@@ -342,6 +343,16 @@ void flow_control(FactStore& store) {
   }
 }
 
+/// Ours: four and more are not "few".
+void queue_pairs(FactStore& store) {
+  for (const Fact& fact : all_of(store, "var")) {
+    if (fact.get("name") == "NCCL_IB_QPS_PER_CONNECTION" &&
+        parse_integer(fact.get("value")).value_or(1) >= 4) {
+      conclude(store, fact, "is.many_queue_pairs", {{"count", std::string(fact.get("value"))}});
+    }
+  }
+}
+
 void devices(FactStore& store) {
   for (const Fact& fact : all_of(store, "nccl.hca")) {
     if (lower(fact.get("hca")).find("bond") != std::string::npos) {
@@ -425,6 +436,7 @@ void derive_rdma(FactStore& store) {
   chosen_gid(store);
   pkeys(store);
   flow_control(store);
+  queue_pairs(store);
   devices(store);
   filter(store);
 }

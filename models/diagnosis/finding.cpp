@@ -32,8 +32,23 @@ Confidence confidence_of(int points) {
                              : Confidence::kLow;
 }
 
+/// Different values of that field in the facts of that name, in their order.
+std::vector<std::string> values_in(const FactStore& store, std::string_view name,
+                                   std::string_view field) {
+  std::vector<std::string> result;
+  for (const Fact* fact : store.named(name)) {
+    const std::string value(fact->get(field));
+    if (!value.empty() && std::find(result.begin(), result.end(), value) == result.end()) {
+      result.push_back(value);
+    }
+  }
+  return result;
+}
+
 /// "{interface}" -> the value of that field in the evidence; "<interface>" when none has it.
-std::string filled(const std::string& text, const std::vector<const Fact*>& facts) {
+/// "{is.virtual interface}" -> its values in all facts of that name, as a list with commas.
+std::string filled(const std::string& text, const std::vector<const Fact*>& facts,
+                   const FactStore& store) {
   std::string result;
   std::size_t at = 0;
   while (at < text.size()) {
@@ -44,7 +59,11 @@ std::string filled(const std::string& text, const std::vector<const Fact*>& fact
     }
     result += text.substr(at, open - at);
     const std::string field = text.substr(open + 1, close - open - 1);
+    const std::size_t blank = field.find(' ');
     std::string value = "<" + field + ">";
+    if (blank != std::string::npos) {
+      value = join(values_in(store, field.substr(0, blank), field.substr(blank + 1)), ",");
+    }
     for (const Fact* fact : facts) {
       if (!fact->get(field).empty()) {
         value = std::string(fact->get(field));
@@ -113,7 +132,76 @@ std::vector<Evidence> without_repetition(const std::vector<Evidence>& evidence) 
   return result;
 }
 
-Finding finding_of(const Candidate& candidate) {
+/// Values of that field in all conclusions of the names of the evidence, in their order.
+std::vector<std::string> values_of(std::string_view field, const Candidate& candidate,
+                                   const FactStore& store) {
+  std::vector<std::string> result;
+  for (const Fact* fact : candidate.facts) {
+    if (fact->name.rfind("is.", 0) != 0) {
+      continue;
+    }
+    for (std::string& value : values_in(store, fact->name, field)) {
+      if (std::find(result.begin(), result.end(), value) == result.end()) {
+        result.push_back(std::move(value));
+      }
+    }
+  }
+  return result;
+}
+
+/// "unset A B": without what is known to be unset, and nothing when none is set.
+std::string without_unset(const std::string& step, const FactStore& store) {
+  const std::vector<std::string_view> words = split_blanks(step);
+  const std::vector<const Fact*> set = store.named("var");
+  std::string result = "unset";
+  for (std::size_t i = 1; i < words.size(); i++) {
+    if (std::any_of(set.begin(), set.end(),
+                    [&](const Fact* fact) { return fact->get("name") == words[i]; })) {
+      result += ' ' + std::string(words[i]);
+    }
+  }
+  return result == "unset" ? std::string() : result;
+}
+
+std::string with(std::string text, std::string_view field, const std::string& value) {
+  return text.replace(text.find(field), field.size(), value);
+}
+
+/// The lines of a step of a fix: none when its condition does not hold, when the release that the
+/// files name does not read the variable, or when there is nothing to unset.
+std::vector<std::string> lines_of(const Step& step, const Candidate& candidate,
+                                  const FactStore& store) {
+  constexpr std::string_view kExport = "export ";
+  constexpr std::string_view kUnset = "unset ";
+  std::vector<const Fact*> seen;
+  if (!step.when.empty() && !Condition(step.when).holds(store, seen)) {
+    return {};
+  }
+  const std::string& text = step.text;
+  const bool of_names = text.find("{name}") != std::string::npos;
+  if (text.rfind(kUnset, 0) == 0 && of_names) {
+    return {with(text, "{name}", join(values_of("name", candidate, store), " "))};
+  }
+  if (text.rfind(kUnset, 0) == 0 && text.find(' ', kUnset.size()) != std::string::npos &&
+      text.find('#') == std::string::npos) {
+    const std::string line = without_unset(text, store);
+    return line.empty() ? std::vector<std::string>{} : std::vector<std::string>{line};
+  }
+  if (text.rfind(kExport, 0) == 0 && of_names) {
+    std::vector<std::string> lines;
+    for (const std::string& name : values_of("name", candidate, store)) {
+      lines.push_back(with(text, "{name}", name));
+    }
+    return lines;
+  }
+  if (text.rfind(kExport, 0) == 0 &&
+      !is_read(store, text.substr(kExport.size(), text.find('=') - kExport.size()))) {
+    return {};
+  }
+  return {filled(text, candidate.facts, store)};
+}
+
+Finding finding_of(const Candidate& candidate, const FactStore& store) {
   const Rule& rule = *candidate.rule;
   Finding finding;
   finding.kind = rule.kind;
@@ -123,12 +211,13 @@ Finding finding_of(const Candidate& candidate) {
   if (rule.proof != Proof::kInFiles) {
     finding.confidence = std::min(finding.confidence, Confidence::kMedium);
   }
-  finding.root_cause = filled(rule.cause, candidate.facts);
-  for (const std::string& step : rule.fix) {
-    finding.fix.push_back(filled(step, candidate.facts));
+  finding.root_cause = filled(rule.cause, candidate.facts, store);
+  for (const Step& step : rule.fix) {
+    const std::vector<std::string> lines = lines_of(step, candidate, store);
+    finding.fix.insert(finding.fix.end(), lines.begin(), lines.end());
   }
   finding.evidence = without_repetition(candidate.evidence);
-  finding.next_check = filled(rule.decides, candidate.facts);
+  finding.next_check = filled(rule.decides, candidate.facts, store);
   finding.versions = rule.versions;
   finding.source = rule.source;
   for (const Fact* fact : candidate.facts) {  // measured on the user's own system
@@ -181,15 +270,15 @@ std::vector<Finding> find(FactStore& store) {
     if (folded) {
       continue;
     }
-    Finding finding = finding_of(candidate);
+    Finding finding = finding_of(candidate, store);
     for (const Candidate& other : candidates) {
       if (&other == &candidate || other.rule->proof == Proof::kSymptom ||
           !share_a_line(candidate, other)) {
         continue;
       }
       finding.alternatives.push_back({other.rule->kind, confidence_of(other.points),
-                                      filled(other.rule->cause, other.facts),
-                                      filled(other.rule->decides, other.facts)});
+                                      filled(other.rule->cause, other.facts, store),
+                                      filled(other.rule->decides, other.facts, store)});
       // Two causes that explain the same lines nearly as well: neither is certain.
       if (finding.confidence == Confidence::kHigh && other.points + 1 >= candidate.points) {
         finding.confidence = Confidence::kMedium;

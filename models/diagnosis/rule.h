@@ -30,13 +30,21 @@ enum class Proof {
   kSymptom,    // it is no cause: listed behind all others
 };
 
+/// One step of a fix. A step that sets a variable ("export X=...", "unset X") cures: with it the
+/// finding is gone. What only shows more, or only eases, is no such step: it begins with '#'.
+struct Step {
+  Step(const char* step_text, const char* condition = "") : text(step_text), when(condition) {}
+  std::string text;  // {field} is filled in from the evidence; see finding.cpp for lists of them
+  std::string when;  // condition.h; empty: always
+};
+
 struct Rule {
   std::string kind;
   Layer layer = Layer::kProtocol;
-  std::string cause;  // {field} is filled in from the evidence
-  std::vector<std::string> fix;
-  std::string decides;   // the one fact that tells this cause from the others
-  std::string versions;  // of NCCL, empty: all
+  std::string cause;      // {field} is filled in from the evidence
+  std::vector<Step> fix;  // one at least without a condition
+  std::string decides;    // the one fact that tells this cause from the others
+  std::string versions;   // of NCCL, empty: all
   std::string source;
   std::vector<Signal> signals;
   Proof proof = Proof::kInFiles;

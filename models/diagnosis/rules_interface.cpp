@@ -12,7 +12,7 @@ const Rule kRules[] = {
      "NCCL takes the interface {interface}, which a container runtime, bridge or tunnel made: "
      "unless NCCL_SOCKET_IFNAME says otherwise every interface but docker* and lo counts, and "
      "its address is not reachable from other nodes",
-     {"export NCCL_SOCKET_IFNAME=^lo,docker,{interface}",
+     {"export NCCL_SOCKET_IFNAME=^lo,docker,{is.virtual interface}",
       "export NCCL_SOCKET_IFNAME=<the node's own interface>"},
      "ping the address of {interface} from another node: no answer confirms it",
      "all; virbr* is left out from 2.28 on",
@@ -30,7 +30,8 @@ const Rule kRules[] = {
      "list in NCCL_SOCKET_IFNAME is taken to the letter, so that lo counts unless it is excluded "
      "too",
      {"export NCCL_SOCKET_IFNAME=^lo,docker0",
-      "export NCCL_SOCKET_IFNAME=<the node's own interface>", "unset NCCL_SOCKET_IFNAME"},
+      "export NCCL_SOCKET_IFNAME=<the node's own interface>",
+      {"unset NCCL_SOCKET_IFNAME", "var name=NCCL_SOCKET_IFNAME"}},
      "does the log of each node show an address that the others can ping",
      "all",
      "NCCL 2.3 to 2.30, src/misc/socket.cc; NVIDIA's list of environment variables",
@@ -59,9 +60,16 @@ const Rule kRules[] = {
     {"wrong_interface",
      Layer::kCollective,
      "traffic goes over {interface}, which is not the network meant for it",
-     {"export NCCL_SOCKET_IFNAME={rdma_interface}", "export NCCL_IB_HCA={hca}",
-      "export NCCL_SOCKET_IFNAME=^{interface},lo   # with lo: ^{interface} alone admits loopback, "
-      "and other nodes cannot reach it"},
+     {{"export NCCL_SOCKET_IFNAME={rdma_interface}",
+       "is.socket_beside_rdma rdma_interface!= & !nccl.no_ib_device & !nccl.verbs_missing"},
+      {"export NCCL_IB_HCA={hca}",
+       "is.socket_beside_rdma & !nccl.no_ib_device & !nccl.verbs_missing"},
+      {"export NCCL_SOCKET_IFNAME=^{interface},lo   # with lo: ^{interface} alone admits loopback, "
+       "and other nodes cannot reach it",
+       "is.socket_beside_rdma interface!= & !nccl.no_ib_device & !nccl.verbs_missing"},
+      {"export NCCL_SOCKET_IFNAME=<an interface of the network that joins the nodes>",
+       "!is.socket_beside_rdma"},
+      "ip -br addr; ibv_devinfo   # which network joins the nodes, and who may use it"},
      "NCCL_DEBUG=INFO: the lines 'NET/IB : Using' or 'NET/IB : No device found' say why the HCA "
      "is not used (device missing in the container, libibverbs missing, NCCL_IB_DISABLE)",
      "all",

@@ -12,8 +12,10 @@ const Rule kRules[] = {
      "queue pairs use a GID that does not lead to the peer: RoCE v1, link-local, of another "
      "network namespace, or not routed between the switches",
      {"show_gids   # the index of the RoCE v2 GID with the IPv4 address",
-      "export NCCL_IB_GID_INDEX=<that index, often 3>   # NCCL 2.21 and newer search it "
-      "themselves"},
+      {"export NCCL_IB_GID_INDEX={better}   # RoCE v2, with an IPv4 address", "is.gid_index_unfit"},
+      {"export NCCL_IB_GID_INDEX=<that index, often 3>   # NCCL 2.21 and newer search it "
+       "themselves",
+       "!is.gid_index_unfit"}},
      "`ib_write_bw -x <index>` between the nodes: fails with the present index, works with the "
      "other",
      "up to 2.20 index 0 unless set; 2.23 to 2.25 stop at entries of other namespaces",
@@ -51,7 +53,8 @@ const Rule kRules[] = {
      Layer::kCollective,
      "the nodes do not offer the same HCAs to NCCL, or number them differently: channels then have "
      "no peer or cross rails",
-     {"export NCCL_IB_HCA==<the HCAs that all nodes have>", "unset NCCL_IGNORE_NET_MISMATCH",
+     {"export NCCL_IB_HCA==<the HCAs that all nodes have>",
+      "# NCCL_IGNORE_NET_MISMATCH=0 makes it an error at once; it cures nothing",
       "ls /dev/infiniband   # all uverbs of the node must reach the container"},
      "the line 'NET/IB : Using' of every node, side by side",
      "reported by NCCL from 2.30 on",
@@ -61,7 +64,10 @@ const Rule kRules[] = {
       {6, "nccl.net_counts", "NCCL says so"},
       {3, "is.hca_names_differ", "HCAs of different names"},
       {3, "is.nic_index_differs", "the same channel enters the nodes by different NICs"},
-      {1, "var name=NCCL_IGNORE_NET_MISMATCH value=1", "the check is switched off"}}},
+      {1, "var name=NCCL_IGNORE_NET_MISMATCH value=1 & is.hcas_differ",
+       "the check is switched off"},
+      {1, "var name=NCCL_IGNORE_NET_MISMATCH value=1 & is.hca_open_failed",
+       "the check is switched off"}}},
     {"container_partial_hca",
      Layer::kProtocol,
      "only some of the host's HCAs were passed to the container",
@@ -76,7 +82,8 @@ const Rule kRules[] = {
     {"ib_hca_selection",
      Layer::kCollective,
      "NCCL_IB_HCA={value} does not select the HCAs that the job needs",
-     {"export NCCL_IB_HCA==<all HCAs of the compute network>", "unset NCCL_IB_HCA"},
+     {"export NCCL_IB_HCA==<all HCAs of the compute network>",
+      {"unset NCCL_IB_HCA", "!is.links_mixed"}},
      "the line 'NET/IB : Using' against ibv_devinfo",
      "all",
      "NCCL 2.18 to 2.30, src/transport/net_ib.cc",
@@ -137,7 +144,8 @@ const Rule kRules[] = {
      "the PCIe tree that NCCL sees is not that of the machine: a virtual machine hides it, or the "
      "file in NCCL_TOPO_FILE is wrong ({width}{distance})",
      {"export NCCL_TOPO_FILE=<file of the vendor for this machine type>",
-      "export NCCL_NET_GDR_LEVEL=SYS   # where only the distance is wrong",
+      {"export NCCL_NET_GDR_LEVEL=SYS   # where only the distance is wrong",
+       "is.gdr_distance & !is.tiny_bandwidth & !nccl.topology_error & !nccl.no_path"},
       "correct link_speed, link_width and busid in the file"},
      "NCCL_TOPO_DUMP_FILE against `nvidia-smi topo -m` of the physical machine",
      "all",
@@ -153,7 +161,7 @@ const Rule kRules[] = {
      Layer::kPhysical,
      "{hca} is a bond: queue pairs are spread over its members by a hash, not evenly",
      {"present the ports one by one, without a bond",
-      "export NCCL_IB_QPS_PER_CONNECTION=4   # stopgap"},
+      "# NCCL_IB_QPS_PER_CONNECTION=4 or 8 makes a bad hash less likely; it stays a hash"},
      "counters of the two members during a run: unequal confirms it",
      "all",
      "NVIDIA MLNX_OFED documentation, RoCE LAG",

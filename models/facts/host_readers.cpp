@@ -189,19 +189,22 @@ class ShmReader : public LineReader {
   }
 };
 
-/// /proc/cmdline.
+/// /proc/cmdline, whole, or its options about devices and memory alone, as `busbw collect` keeps
+/// them.
 class CmdlineReader : public LineReader {
  public:
   [[nodiscard]] std::string kind() const override { return "/proc/cmdline"; }
 
   bool read(const SourceLine& line, FactStore& facts) override {
-    if (line.bare.rfind("BOOT_IMAGE=", 0) != 0 && line.bare.find(" root=") == kNone &&
-        line.bare.rfind("root=", 0) != 0) {
+    const std::vector<std::string_view> words = split_blanks(line.bare);
+    const bool whole = line.bare.rfind("BOOT_IMAGE=", 0) == 0 ||
+                       line.bare.find(" root=") != kNone || line.bare.rfind("root=", 0) == 0;
+    if (!whole && !only_options(words)) {
       return false;
     }
     std::string iommu = "default";
     bool translated = false;
-    for (const std::string_view word : split_blanks(line.bare)) {
+    for (const std::string_view word : words) {
       if (word == "iommu=pt" || word == "iommu.passthrough=1") {
         iommu = "passthrough";
       } else if (word == "intel_iommu=off" || word == "amd_iommu=off" || word == "iommu=off") {
@@ -214,6 +217,28 @@ class CmdlineReader : public LineReader {
     put(facts, line, "kernel.cmdline",
         {{"iommu", iommu == "default" && translated ? "on" : iommu}});
     return true;
+  }
+
+ private:
+  /// Words as options are written, one of them of the kernel's on PCI, IOMMU or memory
+  /// (kernel-parameters.txt).
+  static bool only_options(const std::vector<std::string_view>& words) {
+    static constexpr std::string_view kOptions[] = {
+        "iommu=", "intel_iommu=",       "amd_iommu=",  "iommu.passthrough=", "iommu.strict=",
+        "pci=",   "pcie_acs_override=", "pcie_aspm=",  "hugepages=",         "hugepagesz=",
+        "numa=",  "numa_balancing=",    "mitigations="};
+    bool known = false;
+    for (const std::string_view word : words) {
+      if (word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                 "_-.,:;=@/") != kNone) {
+        return false;
+      }
+      known = known ||
+              std::any_of(std::begin(kOptions), std::end(kOptions), [&](std::string_view option) {
+                return word.substr(0, option.size()) == option;
+              });
+    }
+    return known;
   }
 };
 

@@ -66,7 +66,7 @@ const Shape kShapes[] = {
     {"nccl.plugin_load", "...undefined symbol: {symbol}", refine_symbol},
     {"nccl.plugin_no_device", "...fi_getinfo{rest}No data available"},
     {"nccl.plugin_completion", "NET/OFI Request{rest}completed with error{more}"},
-    {"nccl.plugin_error", "NET/OFI Unable to register memory{rest}"},
+    {"nccl.plugin_error", "NET/OFI Unable to register memory{memory}"},
     {"nccl.plugin_error", "NET/OFI {what} failed{rest}"},
     {"nccl.plugin_error", "NET/OFI {what}not supported{rest}"},
     {"nccl.plugin_error", "NET/OFI Couldn't {rest}"},

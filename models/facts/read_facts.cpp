@@ -85,6 +85,9 @@ struct FileReader::State {
     }
     json = json && fits_json(trim(text));
     if (json) {
+      if (trim(text).find("\"schema\": \"busbw.") != std::string_view::npos) {
+        found("JSON of busbw");  // the manifest of `busbw collect`, a report: nothing of a host
+      }
       return;
     }
     NcclLine nccl_line;

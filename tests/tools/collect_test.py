@@ -195,6 +195,23 @@ class OtherRoot(WithFolder):
         self.assertEqual(self.missing()['env.txt'], 'another root has no environment')
 
 
+    def test_diagnose_knows_every_file(self):
+        """Also of kernel options alone, and the manifest."""
+        self.write('proc/cmdline', 'BOOT_IMAGE=/v root=/dev/sda2 quiet iommu=pt pci=realloc\n')
+        self.write('proc/mounts', 'tmpfs /dev/shm tmpfs rw,size=1048576k 0 0\n')
+        self.write('proc/modules', 'ib_core 1 0 - Live 0x0\n')
+        self.write('sys/class/net/eth7/ifindex', '7\n')
+        self.collect('--root', str(self.folder / 'root'))
+        self.assertEqual(self.text('cmdline.txt'), 'iommu=pt pci=realloc\n')
+        report = json.loads(run('diagnose', str(self.out), '--json', '-').stdout)
+        self.assertEqual([one for one in report['unread'] if one['line'] == 0], [])
+        kinds = {os.path.basename(one['file']): one['kinds'] for one in report['read']}
+        self.assertEqual(kinds['cmdline.txt'], ['/proc/cmdline'])
+        self.assertEqual(kinds['manifest.json'], ['JSON of busbw'])
+        self.assertIn({'iommu': 'passthrough'}, [one['fields'] for one in report['facts']
+                                                 if one['name'] == 'kernel.cmdline'])
+
+
 class Folders(WithFolder):
     def test_a_second_collection_replaces_the_first(self):
         self.tool('iblinkinfo', 'echo CA: node0')

@@ -77,6 +77,36 @@ class WrongNic(unittest.TestCase):
         self.assertEqual(result.stdout, run('diagnose', str(CASE)).stdout)
 
 
+class Samples(unittest.TestCase):
+    """Small folders that show a rule at work; docs/coverage.md names them."""
+
+    def kinds(self, name):
+        report, code = diagnose(SOURCE / 'tests/data/diagnose' / name)
+        return [(one['kind'], one['confidence']) for one in report['findings']], report, code
+
+    def test_status_12_lists_what_it_can_be(self):
+        found, report, code = self.kinds('status-12')
+        self.assertEqual((found, code), ([('gid_index', 'medium')], 1))
+        others = {one['kind']: one['decided_by'] for one in report['findings'][0]['alternatives']}
+        self.assertTrue({'link_flap', 'mtu_mismatch', 'cross_rail', 'pfc_ecn'} <= set(others))
+        self.assertIn('active_mtu', others['mtu_mismatch'])
+
+    def test_a_container_without_sys(self):
+        found, report, _ = self.kinds('hidden-sys')
+        self.assertEqual(found, [('sys_not_visible', 'high')])
+        self.assertIn('docker run -v /sys:/sys:ro ...', report['findings'][0]['fix'])
+
+    def test_a_watchdog_is_a_symptom(self):
+        found, report, _ = self.kinds('watchdog')
+        self.assertEqual(found, [('rank_crashed', 'high'), ('collective_timeout', 'medium')])
+        self.assertEqual(report['checked'], ['how processes ended'])
+
+    def test_the_network_is_fine_and_nccl_slow(self):
+        found, report, _ = self.kinds('network-or-nccl')
+        self.assertEqual(found, [('nccl_below_network', 'low')])
+        self.assertIn('196.38 Gb/s, the collective 4.5 GB/s', report['findings'][0]['root_cause'])
+
+
 class Report(Folder):
     def test_keys_of_the_json(self):
         report, _ = diagnose(CASE)

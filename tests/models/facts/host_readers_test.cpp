@@ -76,8 +76,13 @@ TEST(HostReaders, KernelCommandLines) {
   for (const auto& [line, iommu] :
        {std::pair<const char*, const char*>{"BOOT_IMAGE=/v root=/dev/sda2 ro quiet", "default"},
         {"BOOT_IMAGE=/v root=/dev/sda2 iommu=pt intel_iommu=on", "passthrough"},
-        {"BOOT_IMAGE=/v root=/dev/sda2 amd_iommu=off", "off"}}) {
+        {"BOOT_IMAGE=/v root=/dev/sda2 amd_iommu=off", "off"},
+        {"iommu=pt pci=realloc nvidia-drm.modeset=1", "passthrough"},
+        {"intel_iommu=on pcie_acs_override=downstream,multifunction", "on"}}) {
     EXPECT_EQ(read_text(line).field("kernel.cmdline", "iommu"), iommu) << line;
+  }
+  for (const char* line : {"set iommu=pt (or off) in the BIOS", "quiet splash", "nvidia=1"}) {
+    EXPECT_EQ(read_text(line).count("kernel.cmdline"), 0U) << line;
   }
 }
 
