@@ -7,9 +7,10 @@ import unittest
 
 PROGRAM = os.environ['BUSBW_PROGRAM']
 SOURCE = pathlib.Path(os.environ['BUSBW_SOURCE_DIR'])
+SANITIZED = bool(os.environ.get('BUSBW_SANITIZE'))
 # For tests of a bound of time or memory.
-without_sanitizers = unittest.skipIf(os.environ.get('BUSBW_SANITIZE'),
-                                     'sanitizers take time and memory of their own')
+without_sanitizers = unittest.skipIf(SANITIZED, 'sanitizers take time and memory of their own')
+LONGEST = 300 if SANITIZED else 60  # seconds of one run
 
 
 def run(*arguments, cwd=None, env=None, program=PROGRAM):
@@ -17,5 +18,5 @@ def run(*arguments, cwd=None, env=None, program=PROGRAM):
     variables = {name: value for name, value in os.environ.items() if name != 'BUSBW_DATA'}
     variables.update(env or {})
     return subprocess.run([program, *arguments], cwd=cwd, env=variables, capture_output=True,
-                          text=True, encoding='utf-8', timeout=60, check=False,
+                          text=True, encoding='utf-8', timeout=LONGEST, check=False,
                           stdin=subprocess.DEVNULL)

@@ -73,6 +73,14 @@ function(busbw_library name)
   endif()
 endfunction()
 
+# Sanitized programs take several times as long.
+function(busbw_test_time seconds)
+  if(BUSBW_SANITIZE)
+    math(EXPR ${seconds} "5 * ${${seconds}}")
+  endif()
+  set(${seconds} ${${seconds}} PARENT_SCOPE)
+endfunction()
+
 # busbw_test(NAME SOURCES file... [DEPS target...] [LABELS label...] [TIMEOUT seconds])
 # One GoogleTest program, each of its cases a CTest test. BUSBW_SOURCE_DIR names the source tree
 # (catalogues, golden files), BUSBW_SHARED_DIR the reference material that may be absent.
@@ -81,6 +89,7 @@ function(busbw_test name)
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
+  busbw_test_time(ARG_TIMEOUT)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE busbw_flags GTest::gtest GTest::gtest_main ${ARG_DEPS})
   target_compile_definitions(${name} PRIVATE
@@ -100,6 +109,7 @@ function(busbw_python_test name file)
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
+  busbw_test_time(ARG_TIMEOUT)
   string(REPLACE ";" "," sanitizers "${BUSBW_SANITIZE}")
   add_test(NAME ${name} COMMAND ${BUSBW_PYTHON} -B ${file} ${ARG_ARGS})
   set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}"
