@@ -59,6 +59,7 @@ void remark_ports(PerfResult& result) {
     }
   }
   std::vector<std::string> parts;
+  parts.reserve(hosts.size());
   for (const auto& [port, where] : hosts) {
     parts.push_back(fmt::format("{} of {} {}", port.first, hosts_text(where), port.second));
   }

@@ -65,6 +65,7 @@ std::string engine_text(EngineChoice engine, const std::vector<SizeResult>& resu
     }
   }
   std::vector<std::string> texts;
+  texts.reserve(groups.size());
   for (const Group& group : groups) {
     texts.push_back(fmt::format(
         "{} for {} ({})", group.level,

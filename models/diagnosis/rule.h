@@ -33,6 +33,7 @@ enum class Proof {
 /// One step of a fix. A step that sets a variable ("export X=...", "unset X") cures: with it the
 /// finding is gone. What only shows more, or only eases, is no such step: it begins with '#'.
 struct Step {
+  // A list of texts is a list of steps. NOLINTNEXTLINE(google-explicit-constructor)
   Step(const char* step_text, const char* condition = "") : text(step_text), when(condition) {}
   std::string text;  // {field} is filled in from the evidence; see finding.cpp for lists of them
   std::string when;  // condition.h; empty: always
