@@ -304,8 +304,8 @@ std::vector<FittedParameter> fitted_parameters(const Catalog& catalog) {
 }
 
 const std::vector<double>& refit_factors() {
-  static const std::vector<double> factors = {0.7, 0.85, 1, 1.18, 1.43};
-  return factors;
+  static const std::vector<double> kFactors = {0.7, 0.85, 1, 1.18, 1.43};
+  return kFactors;
 }
 
 std::vector<std::optional<double>> best_factors(const std::vector<Trial>& trials,
