@@ -163,7 +163,7 @@ std::optional<Record> fixed_system(const diagnosis::Finding& finding, const Fact
     now.pcie = "PCIe x" + digits_of(narrow->get("width"));
     then.pcie = "PCIe x" + digits_of(narrow->get("max"));
   } else if (finding.kind == "container_partial_hca" || finding.kind == "ib_hca_selection" ||
-             finding.kind == "link_down" || finding.kind == "hca_mismatch_nodes") {
+             finding.kind == "link_down") {
     then.nic.count = found_ports(store).there;
   }
   diagnosis::apply_fix(finding.fix, fixed.environment);

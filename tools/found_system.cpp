@@ -147,6 +147,23 @@ Ports listed_ports(const FactStore& store, bool active) {
   return ports;
 }
 
+/// Without the ports of another link layer than those that NCCL uses: they do not go together.
+Ports of_used_layer(const FactStore& store, const Ports& ports) {
+  const std::vector<const Fact*> used = store.named("nccl.hca");
+  if (used.empty()) {
+    return ports;
+  }
+  const bool ethernet = lower(used.front()->get("link")) == "roce";
+  Ports result = ports;
+  for (const Fact* fact : store.named("rdma.port")) {
+    const std::string_view link = fact->get("link");
+    if (!link.empty() && (link == "ethernet") != ethernet) {
+      result[fact->host].erase(port_of(*fact));
+    }
+  }
+  return result;
+}
+
 /// The slowest of the ports in use, and its link layer in the words of a record.
 bool take_ports(const FactStore& store, RecordSystem& system) {
   system.nic.count = found_ports(store).used;
@@ -240,7 +257,7 @@ FoundPorts found_ports(const FactStore& store) {
   const std::int32_t used = most(used_ports(store));
   FoundPorts ports;
   ports.used = used > 0 ? used : most(listed_ports(store, true));
-  ports.there = std::max(most(listed_ports(store, false)), ports.used);
+  ports.there = std::max(most(of_used_layer(store, listed_ports(store, false))), ports.used);
   return ports;
 }
 

@@ -27,7 +27,7 @@ std::optional<scenarios::accuracy::Record> found_system(const facts::FactStore& 
                                                         const scenarios::Library& library);
 
 /// Of the HCA ports of a host, the largest number over hosts: in use by NCCL's log (or active), and
-/// there at all.
+/// there at all with the link layer of those.
 struct FoundPorts {
   std::int32_t used = 0;
   std::int32_t there = 0;

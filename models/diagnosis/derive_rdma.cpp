@@ -10,9 +10,9 @@
 // is.pkey_limited {hca, index}           index 0 is no full member, another entry is
 // is.traffic_class_differs {value}       the driver forces another class than NCCL asks for
 // is.pfc_mismatch {priority, why}        the class that is used has no flow control
-// is.many_queue_pairs {count}, is.bond_hca {hca}, is.partial_hcas {files, hcas}, is.one_device_file
-// {} is.hca_filter_matches_none {value}, is.hca_prefix_trap {item, also}, is.one_hca_of_filter
-// {value}
+// is.many_queue_pairs {count}, is.bond_hca {hca}, is.partial_hcas {files, hcas}
+// is.one_device_file {}, is.hca_filter_matches_none {value}, is.one_hca_of_filter {value}
+// is.hca_prefix_trap {item, also}
 #include <algorithm>
 #include <array>
 #include <map>
