@@ -2,6 +2,7 @@
 #include "scenarios/candidate_runs.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
@@ -143,6 +144,62 @@ struct Line {
   }
 };
 
+/// Least of the two sizes from which a line is drawn: NVLS and CollNet overlap their loops, each a
+/// chunk for every head on every channel, and fewer than four of them say nothing of many.
+Bytes least_steady(const Plan& plan, Candidate candidate, const Cut& cut, Bytes usual) {
+  const bool loops = candidate.algorithm == Algorithm::kNvls ||
+                     candidate.algorithm == Algorithm::kNvlsTree ||
+                     candidate.algorithm == Algorithm::kCollNetDirect;
+  constexpr std::int64_t kLoops = 4;
+  const std::int64_t heads = plan.shape.heads.empty()
+                                 ? plan.shape.ranks / std::max(1, plan.hosts)
+                                 : static_cast<std::int64_t>(plan.shape.heads.front().size());
+  const Bytes needed = loops ? cut.options.chunk * (heads * cut.channels * kLoops) : Bytes();
+  Bytes most = usual;
+  while (most / 2 < needed) {
+    most = most * 2;
+  }
+  return most;
+}
+
+/// What a byte adds to the time from `small` to `large`, in picoseconds.
+double cost_of_bytes(const Line& bytes, const Run& small, const Run& large) {
+  return static_cast<double>((large.time - small.time).ps()) /
+         static_cast<double>(std::max<std::int64_t>(1, bytes.large - bytes.small));
+}
+
+/// Whether the time grows from `small` to `large` as it does from there on. `before` is how it grew
+/// up to `small`, per byte; nothing where that was not played.
+///
+/// The busiest link must have had as much more time as it needs for the bytes that were added:
+/// while latency rules, bytes cost less, and a line through two such jobs would soon be above what
+/// the link carries. And either the link is full, or bytes cost what they cost before: a job of few
+/// loops, which do not overlap yet, has idle links too.
+bool is_steady(const Line& bytes, const Run& small, const Run& large,
+               std::optional<double> before) {
+  constexpr double kNear = 0.03;
+  constexpr double kFull = 0.9;
+  const double cost = cost_of_bytes(bytes, small, large);
+  const double busy = large.bottleneck.utilization * static_cast<double>(large.time.ps()) /
+                      static_cast<double>(std::max<std::int64_t>(1, bytes.large));
+  const bool same = before && std::abs(cost - *before) <= kNear * *before;
+  return cost >= (1 - kNear) * busy && (large.bottleneck.utilization >= kFull || same);
+}
+
+/// Holds an extrapolated run to the busiest link of the played one, which carries `to` where it
+/// carried `from`: no time is below that, and the utilization shown is that of the whole.
+void hold_to_link(const Run& played, Bytes from, Bytes to, Run& run) {
+  const double more = static_cast<double>(to.count()) /
+                      static_cast<double>(std::max<std::int64_t>(1, from.count()));
+  const double busy = played.bottleneck.utilization * static_cast<double>(played.time.ps()) * more;
+  const Duration least = Duration::picoseconds(std::llround(busy));
+  if (run.time < least) {
+    run.latency += least - run.time;
+    run.time = least;
+  }
+  run.bottleneck.utilization = busy / static_cast<double>(std::max<std::int64_t>(1, run.time.ps()));
+}
+
 /// The variant on its first hosts, with as much of each network's trunk.
 Variant with_hosts(const Variant& variant, std::int32_t hosts) {
   Variant smaller = variant;
@@ -250,29 +307,41 @@ std::string CandidateRuns::why_steady(Bytes bytes) const {
 Run CandidateRuns::in_bytes(const Stage& stage, Candidate candidate, const Cut& cut,
                             Fingerprint& fingerprint) {
   const bool steady = choice_.level == Level::kSteady || stage_.plan.shape.ranks > kMostRanks;
-  const Bytes most = steady ? kSteadyBytes : kMostBytes;
   const Bytes whole = cut.options.bytes;
-  if (whole <= most) {
-    return play_candidate(stage, candidate, cut, fingerprint);
-  }
   const Collective collective = stage.variant.workload.collective;
   const std::int32_t ranks = stage.plan.shape.ranks;
   const auto part = [&](Bytes bytes) {
     return part_of(cut, collective, {bytes.count(), whole.count()}, ranks, ranks);
   };
-  const Cut small = part(most / 2);
-  const Cut large = part(most);
-  const Line line{small.options.bytes.count(), large.options.bytes.count(), whole.count()};
-  const Run first = play_candidate(stage, candidate, small, fingerprint);
-  Run run = line.at(first, play_candidate(stage, candidate, large, fingerprint));
-  if (first.failure || run.failure) {  // how a part ends says nothing of the whole
-    return play_candidate(stage, candidate, cut, fingerprint);
+  const auto play = [&](Bytes bytes) {
+    return play_candidate(stage, candidate, part(bytes), fingerprint);
+  };
+  std::optional<Run> small;
+  std::optional<double> before;
+  Bytes most = least_steady(stage.plan, candidate, cut, steady ? kSteadyBytes : kMostBytes);
+  for (; most < whole; most = most * 2) {
+    if (!small) {
+      small = play(most / 2);
+    }
+    Run large = play(most);
+    if (small->failure || large.failure) {  // how a part ends says nothing of the whole
+      break;
+    }
+    const Line line{part(most / 2).options.bytes.count(), part(most).options.bytes.count(),
+                    whole.count()};
+    if (is_steady(line, *small, large, before)) {
+      Run run = line.at(*small, large);
+      hold_to_link(large, Bytes(line.large), whole, run);
+      for (HotLink& link : run.hottest) {
+        link.carried = Bytes(scale(link.carried.count(), {line.extent, line.large}));
+      }
+      run.steady = fmt::format("{} and {}", to_string(most / 2), to_string(most));
+      return run;
+    }
+    before = cost_of_bytes(line, *small, large);
+    small = std::move(large);
   }
-  for (HotLink& link : run.hottest) {
-    link.carried = Bytes(scale(link.carried.count(), {line.extent, line.large}));
-  }
-  run.steady = fmt::format("{} and {}", to_string(most / 2), to_string(most));
-  return run;
+  return play_candidate(stage, candidate, cut, fingerprint);
 }
 
 std::optional<Run> CandidateRuns::in_hosts(Candidate candidate, const Cut& cut,
@@ -291,7 +360,9 @@ std::optional<Run> CandidateRuns::in_hosts(Candidate candidate, const Cut& cut,
   const Line line{extent_of(pair->small->plan, pair->growth),
                   extent_of(pair->large->plan, pair->growth), extent_of(stage_.plan, pair->growth)};
   const Run first = run_on(*pair->small);
-  Run run = line.at(first, run_on(*pair->large));
+  const Run second = run_on(*pair->large);
+  Run run = line.at(first, second);
+  hold_to_link(second, second.leaving_host, run.leaving_host, run);
   run.steady = fmt::format("{} and {} hosts{}{}", pair->small->variant.cluster.hosts.size(),
                            pair->large->variant.cluster.hosts.size(),
                            run.steady.empty() ? "" : ", ", run.steady);
