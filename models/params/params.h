@@ -100,7 +100,9 @@ struct PcieShare {
   Ratio host_both_ways;  // of both directions' payload together, for thread blocks on host memory
   Bandwidth peer_reads;  // of a device that reads another's memory through a root complex
   Bandwidth peers_across_sockets;  // both directions of a device and another beside another socket
-  Bandwidth translated;            // both directions of a root port with address translation
+  /// Both directions of a root port with address translation, by the requests of DMA engines.
+  Bandwidth translated;
+  std::int64_t translated_by_blocks = 1;  // requests of thread blocks for one of a DMA engine
   std::string source;
 };
 

@@ -191,6 +191,7 @@ PcieShare read_pcie(MappingReader& parent) {
   link.peer_reads = reader.required_bandwidth("peer_reads");
   link.peers_across_sockets = reader.required_bandwidth("peers_across_sockets");
   link.translated = reader.required_bandwidth("translated");
+  link.translated_by_blocks = reader.required_integer("translated_by_blocks", 1, 16);
   link.source = reader.required_text("source");
   reader.finish();
   return link;

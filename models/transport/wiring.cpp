@@ -294,6 +294,12 @@ void Wiring::append(std::vector<engine::LinkId>& leg, Duration& latency, const F
 void Wiring::append_host(std::vector<engine::LinkId>& leg, Connection& connection,
                          const FabricPath& path) {
   append(leg, connection.latency, path);
+  // `append` has counted the requests of a DMA engine; a path that names a link again uses it
+  // again.
+  if (const std::optional<engine::LinkId> limit = limits_.of_translation(path)) {
+    const auto more = transports_.pcie_share.translated_by_blocks - 1;
+    leg.insert(leg.end(), static_cast<std::size_t>(more), *limit);
+  }
   const std::vector<engine::LinkId> limits = limits_.of_blocks(path);
   leg.insert(leg.end(), limits.begin(), limits.end());
   if (&leg == &connection.drain && !limits.empty()) {

@@ -46,10 +46,12 @@ std::vector<engine::LinkId> whole_way(const Connection& connection) {
   return links;
 }
 
-/// Two hosts of the case. NIC 0 is eth0, NIC 1 the HCA.
+/// Two hosts of the case, with an IOMMU that translates or without. NIC 0 is eth0, NIC 1 the HCA.
 struct Pair {
-  Pair() {
-    cluster.hosts = {machine("a100-40gb-x4"), machine("a100-40gb-x4")};
+  explicit Pair(bool translated = false) {
+    topologies::Machine host = machine("a100-40gb-x4");
+    host.dma_translation = translated;
+    cluster.hosts = {host, host};
     for (const char* nic : {"eth0", "mlx5_0"}) {
       topologies::Network network;
       network.name = nic;
@@ -145,6 +147,29 @@ TEST(Copies, LlIsSentFromHostMemoryAndReceivedInTheGpus) {
   EXPECT_EQ(checks(ll), 1);
   EXPECT_EQ(checks(pair.connect(Network::kInfiniBand, 1, true, params::Protocol::kLowLatency128)),
             0);
+}
+
+// An IOMMU that translates costs by the request. The sender's threads write host memory by 128
+// bytes where the adapter reads it by 256: they count twice on the root port that GPU and NIC
+// share, the adapter once. The receiver's side is the same. By GPUDirect only adapters ask.
+TEST(Copies, TranslationCostsThreadBlocksTwice) {
+  Pair pair(true);
+  const auto counts = [&](const Connection& connection) {
+    std::vector<std::int64_t> result;
+    for (const std::vector<engine::LinkId>* leg :
+         {&connection.fill, &connection.path, &connection.drain}) {
+      result.push_back(std::count_if(leg->begin(), leg->end(), [&](engine::LinkId link) {
+        return pair.engine->name(link).find(" translation") != std::string::npos;
+      }));
+    }
+    return result;
+  };
+  const auto simple = params::Protocol::kSimple;
+  EXPECT_EQ(counts(pair.connect(Network::kInfiniBand, 1, false, simple)),
+            (std::vector<std::int64_t>{2, 2, 2}));
+  // A switch that does not redirect joins GPU and NIC without the root port.
+  EXPECT_EQ(counts(pair.connect(Network::kInfiniBand, 1, true, simple)),
+            (std::vector<std::int64_t>{0, 0, 0}));
 }
 
 // What crosses a link twice uses twice its rate there: of 1 MB by socket the memory writes 2 MB and
