@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "scenarios/accuracy/assess.h"
+#include "scenarios/accuracy/gpu_buses.h"
 #include "scenarios/accuracy/report_value.h"
 #include "sim/core/errors.h"
 #include "sim/core/text.h"
@@ -43,6 +44,7 @@ std::vector<Record> read_all(const std::vector<std::string>& files, Problems& pr
       }
     }
   }
+  scenarios::accuracy::share_buses(records);
   return records;
 }
 

@@ -7,6 +7,7 @@
 #include "topologies/catalog.h"
 
 #include <algorithm>
+#include <charconv>
 #include <functional>
 #include <map>
 
@@ -173,7 +174,20 @@ NicModel read_nic(MappingReader& reader, const Catalog& catalog) {
   return result;
 }
 
-CpuModel read_cpu(MappingReader& reader) {
+/// Bus numbers as lspci writes them: two hexadecimal digits.
+std::vector<std::int32_t> root_buses(MappingReader& reader) {
+  std::vector<std::int32_t> result;
+  for (const std::string& text : reader.required_texts("root_buses")) {
+    if (const std::optional<std::int32_t> bus = parse_bus(text)) {
+      result.push_back(*bus);
+    } else {
+      wrong(reader, "root_buses", "two hexadecimal digits such as '3a'", text);
+    }
+  }
+  return result;
+}
+
+CpuModel read_cpu(MappingReader& reader, const Catalog& catalog) {
   CpuModel result;
   result.name = reader.required_text("name");
   result.aliases = aliases(reader);
@@ -184,6 +198,11 @@ CpuModel read_cpu(MappingReader& reader) {
   result.interconnect = positive_bandwidth(reader, "interconnect");
   result.interconnect_latency = positive_duration(reader, "interconnect_latency");
   result.memory_bandwidth = positive_bandwidth(reader, "memory_bandwidth");
+  if (reader.has("root_buses") || reader.has("pcie_generation")) {
+    result.root_buses = root_buses(reader);
+    result.pcie_generation = whole(reader, "pcie_generation", 1, 100);
+    check_generation(reader, "pcie_generation", result.pcie_generation, catalog.pcie);
+  }
   result.source = source(reader);
   return result;
 }
@@ -361,6 +380,14 @@ const EthernetRate* Catalog::ethernet_rate(const std::string& name) const {
   return find_rate(ethernet, name);
 }
 
+std::optional<std::int32_t> parse_bus(const std::string& text) {
+  std::int32_t bus = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, bus, 16);
+  const bool whole_text = error == std::errc() && stop == end;
+  return text.size() == 2 && whole_text && bus >= 0 ? std::optional(bus) : std::nullopt;
+}
+
 Bandwidth pcie_bandwidth(const PcieGeneration& generation, std::int32_t lanes) {
   return Bandwidth::megabits_per_second(generation.megatransfers * lanes) * generation.encoding;
 }
@@ -382,7 +409,9 @@ Catalog load_catalog(const std::string& directory, Problems& problems) {
   catalog.nics = read_file_of<NicModel>(
       directory, "nics", "NIC", [&](MappingReader& reader) { return read_nic(reader, catalog); },
       problems);
-  catalog.cpus = read_file_of<CpuModel>(directory, "cpus", "CPU", read_cpu, problems);
+  catalog.cpus = read_file_of<CpuModel>(
+      directory, "cpus", "CPU", [&](MappingReader& reader) { return read_cpu(reader, catalog); },
+      problems);
   catalog.switches =
       read_file_of<SwitchModel>(directory, "switches", "switch", read_switch, problems);
   catalog.cables = read_file_of<CableModel>(directory, "cables", "cable", read_cable, problems);

@@ -112,6 +112,9 @@ struct CpuModel {
   Bandwidth interconnect;  // one way between two sockets
   Duration interconnect_latency;
   Bandwidth memory_bandwidth;  // one socket
+  /// Where the buses of root ports are numbered alike in most hosts of this CPU; else 0 and none.
+  std::int32_t pcie_generation = 0;
+  std::vector<std::int32_t> root_buses;
   std::string source;
 };
 
@@ -161,6 +164,9 @@ struct Catalog {
   [[nodiscard]] const InfiniBandRate* infiniband_rate(const std::string& name) const;
   [[nodiscard]] const EthernetRate* ethernet_rate(const std::string& name) const;
 };
+
+/// A PCI bus as lspci writes it: 58 of "3a". Nothing for anything but two hexadecimal digits.
+std::optional<std::int32_t> parse_bus(const std::string& text);
 
 /// Payload rate of one direction: MT/s x lanes x encoding (before TLP efficiency).
 Bandwidth pcie_bandwidth(const PcieGeneration& generation, std::int32_t lanes);

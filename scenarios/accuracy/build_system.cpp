@@ -112,6 +112,7 @@ class SystemBuilder {
     set_slow_link();
     set_program();
     adjust_filters(machine);
+    take_peer_to_peer();
     take_algorithm();
     built_.modelled = built_.reason.empty();
     return std::move(built_);
@@ -192,6 +193,18 @@ class SystemBuilder {
     const auto net = environment.find("NCCL_NET");
     if (net != environment.end() && lower(net->second).find("libfabric") != std::string::npos) {
       net->second = "Libfabric";
+    }
+  }
+
+  /// A record that says of GPUs on PCIe that they reach each other measures just that: NCCL of
+  /// itself goes no further than PCIe switches (2.23 and later, and on Intel).
+  void take_peer_to_peer() {
+    nccl::Environment& environment = built_.variant.environment;
+    const bool said = record_.system.intra.p2p.value_or(false) &&
+                      facts_.wiring == topologies::NvLinkWiring::kNone && facts_.gpus > 1;
+    if (said && environment.count("NCCL_P2P_LEVEL") + environment.count("NCCL_P2P_DISABLE") == 0) {
+      environment["NCCL_P2P_LEVEL"] = "SYS";
+      assume("P2P is on: NCCL_P2P_LEVEL=SYS");
     }
   }
 

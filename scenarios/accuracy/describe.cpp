@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "scenarios/accuracy/describe_nic.h"
+#include "scenarios/accuracy/gpu_buses.h"
 #include "sim/core/text.h"
 
 namespace busbw::scenarios::accuracy {
@@ -104,6 +105,16 @@ bool has(const std::string& text, std::string_view word) {
   return text.find(word) != std::string::npos;
 }
 
+/// Whether a word of `text` begins with `word`: "pod" in "two pods", not in "superpod".
+bool has_word(const std::string& text, std::string_view word) {
+  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) {
+    if (at == 0 || text[at - 1] < 'a' || text[at - 1] > 'z') {
+      return true;
+    }
+  }
+  return false;
+}
+
 /// A module on a board with NVLinks; cards have them by bridges, which must be said.
 bool is_on_a_board(const GpuModel& gpu) {
   return gpu.nvlink_generation > 0 && (has(gpu.name, "SXM") || gpu.chip_to_chip.has_value());
@@ -113,13 +124,15 @@ bool is_on_a_board(const GpuModel& gpu) {
 class Describer {
  public:
   Describer(const Record& record, const Catalog& catalog)
-      : system_(record.system), catalog_(catalog) {}
+      : system_(record.system), notes_(lower(record.notes)), catalog_(catalog) {}
 
   Description run() {
+    facts_.pods = has_word(notes_, "pod") && !says_aligned();
     const bool known = read_size() && read_gpu() && read_wiring() && read_nic();
     if (known) {
       read_pcie();
       read_cpu();
+      read_buses();
       known_conditions_ = read_conditions();
     }
     if (known && known_conditions_) {
@@ -336,6 +349,19 @@ class Describer {
     }
   }
 
+  void read_buses() {
+    if (facts_.pcie_generation || !system_.cpu.empty()) {
+      return;
+    }
+    facts_.cpu_by_buses = cpu_with_buses(system_.gpu_buses, catalog_);
+    if (facts_.cpu_by_buses != nullptr) {
+      assume(fmt::format(
+          "the bus numbers of the GPUs{} are those of hosts with {}: PCIe Gen{}",
+          system_.gpu_buses_of.empty() ? "" : fmt::format(" of '{}'", system_.gpu_buses_of),
+          facts_.cpu_by_buses->name, facts_.cpu_by_buses->pcie_generation));
+    }
+  }
+
   bool read_conditions() {
     for (const auto& [name, value] : system_.conditions) {
       if (!read_condition(name, value)) {
@@ -371,7 +397,12 @@ class Describer {
     return true;
   }
 
+  [[nodiscard]] bool says_aligned() const {
+    return has_word(notes_, "aligned") && !has(notes_, "not aligned");
+  }
+
   const RecordSystem& system_;
+  const std::string notes_;
   const Catalog& catalog_;
   SystemFacts facts_;
   Description result_;

@@ -48,9 +48,12 @@ struct SystemFacts {
   NicFacts nic;
   std::optional<std::int32_t> pcie_generation;
   std::optional<std::int32_t> pcie_lanes;
+  /// The CPU that the bus numbers of the GPUs tell, where nothing is said of PCIe and CPU.
+  const topologies::CpuModel* cpu_by_buses = nullptr;
   const topologies::CpuModel* cpu = nullptr;    // when said
   std::optional<std::int32_t> numa_per_socket;  // NPS
   std::string gpu_nic_path;                     // PIX, PXB, PHB, NODE, SYS; empty: not said
+  bool pods = false;  // nodes are pods, and nothing says that their devices are aligned
   bool acs_redirect = false;
   bool dma_translation = false;
   bool gpudirect = true;

@@ -46,7 +46,11 @@ std::int32_t score(const Machine& machine, const SystemFacts& facts, const Catal
     points += model != nullptr && model->nccl_plugin == wanted.model->nccl_plugin ? 100 : 0;
     points += model == wanted.model ? 40 : 0;
     points += nics.front()->link_layer == wanted.layer ? 20 : 0;
-    points += static_cast<std::int32_t>(nics.size()) == wanted.count ? 10 : 0;
+    std::int32_t ports = 0;
+    for (const MachineNic* nic : nics) {
+      ports += nic->ports;
+    }
+    points += ports == wanted.count ? 10 : 0;
     points += nics.front()->rate == wanted.rate ? 5 : 0;
   }
   points += static_cast<std::int32_t>(machine.gpus.size()) == facts.gpus ? 8 : 0;
@@ -200,7 +204,7 @@ Machine plain_host(const SystemFacts& facts, const Catalog& catalog,
   machine.title = "Host with " + facts.gpu->name;
   machine.gpu_model = facts.gpu->name;
   machine.gpu_pcie_lanes = usual_lanes(facts, assumptions);
-  const topologies::CpuModel* cpu = facts.cpu;
+  const topologies::CpuModel* cpu = facts.cpu != nullptr ? facts.cpu : facts.cpu_by_buses;
   if (cpu == nullptr) {
     cpu = catalog.cpu(usual_cpu(facts.gpu->architecture));
     CHECK(cpu != nullptr, "no CPU for {}", facts.gpu->architecture);
@@ -211,6 +215,10 @@ Machine plain_host(const SystemFacts& facts, const Catalog& catalog,
   const std::int32_t per_socket = facts.numa_per_socket.value_or(1);
   machine.numa_nodes = machine.sockets * per_socket;
   machine.pcie_generation = facts.pcie_generation.value_or(facts.gpu->pcie_generation);
+  if (facts.cpu_by_buses != nullptr) {
+    machine.pcie_generation =
+        std::min(machine.pcie_generation, facts.cpu_by_buses->pcie_generation);
+  }
   const std::string far = fmt::format("cpu{}", per_socket);  // first NUMA node of socket 1
   const std::int32_t gpus = facts.gpus;
   for (std::int32_t i = 0; i < gpus; ++i) {
@@ -230,6 +238,14 @@ Machine plain_host(const SystemFacts& facts, const Catalog& catalog,
   }
   machine.wiring = facts.wiring;
   return machine;
+}
+
+/// Pods that are parts of a host: Kubernetes allots each kind of device by itself, so a NIC that
+/// shares a PCIe switch with the pod's GPU would be an accident.
+bool are_parted(const SystemFacts& facts, const Machine& whole) {
+  const bool rdma = facts.nic.model != nullptr && facts.nic.carrier != Carrier::kSocket;
+  return facts.pods && rdma && facts.gpu_nic_path.empty() &&
+         whole.gpus.size() > static_cast<std::size_t>(facts.gpus);
 }
 
 /// A slot or board that runs slower than the machine could.
@@ -253,15 +269,21 @@ void lower_pcie(const SystemFacts& facts, Machine& machine) {
 
 }  // namespace
 
-Machine machine_for(const SystemFacts& facts, const std::vector<std::int32_t>& gpus,
+Machine machine_for(const SystemFacts& said, const std::vector<std::int32_t>& gpus,
                     const Catalog& catalog, const std::vector<Machine>& machines,
                     std::vector<std::string>& assumptions) {
-  const Machine* nearest = nearest_machine(facts, catalog, machines);
+  const Machine* nearest = nearest_machine(said, catalog, machines);
+  SystemFacts facts = said;
+  if (nearest != nullptr && are_parted(said, *nearest)) {
+    facts.gpu_nic_path = "PHB";
+    assumptions.push_back("a pod gets its GPUs and its NICs apart: no PCIe switch in common (PHB)");
+  }
   const bool no_links = facts.wiring == NvLinkWiring::kNone && facts.gpu->nvlink_generation == 0;
   const bool very_same = nearest != nullptr && catalog.gpu(nearest->gpu_model) == facts.gpu &&
                          nearest->gpus.size() == static_cast<std::size_t>(facts.gpus) &&
                          facts.placement == Placement::kUnknown;
-  const bool said_apart = facts.cpu != nullptr || !facts.gpu_nic_path.empty();
+  const bool said_apart =
+      facts.cpu != nullptr || facts.cpu_by_buses != nullptr || !facts.gpu_nic_path.empty();
   Machine machine;
   if (nearest == nullptr || said_apart || (no_links && !very_same)) {
     machine = plain_host(facts, catalog, assumptions);

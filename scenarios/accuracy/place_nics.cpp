@@ -94,7 +94,8 @@ MachineNic real_nic(const SystemFacts& facts, std::int32_t index, std::int32_t c
   return nic;
 }
 
-/// Whether the machine has these NICs already: as many, that fast in all, of that plugin and layer.
+/// Whether the machine has these NICs already (a card counts as often as it has ports): as many,
+/// that fast in all, of that plugin and layer.
 bool has_them(const SystemFacts& facts, const topologies::Catalog& catalog,
               const Machine& machine) {
   std::int64_t rate = 0;
@@ -108,8 +109,8 @@ bool has_them(const SystemFacts& facts, const topologies::Catalog& catalog,
         nic.link_layer != facts.nic.layer) {
       return false;
     }
-    rate += nic.rate.bps();
-    ++count;
+    rate += nic.rate.bps() * nic.ports;
+    count += nic.ports;
   }
   const bool joined = facts.nic.model->nccl_plugin == "Libfabric";
   return rate == facts.nic.rate.bps() * facts.nic.count && (joined || count == facts.nic.count) &&

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "scenarios/accuracy/gpu_buses.h"
 #include "sim/core/value_reader.h"
 
 namespace busbw::scenarios::accuracy {
@@ -136,6 +137,7 @@ class RecordReader {
     to.cpu = system.text("cpu").value_or("");
     to.host = system.text("host").value_or("");
     read_intra(system);
+    to.gpu_buses = buses_in(to.intra.kind);
     if (const Value* nic = system.object("nic")) {
       read_nic(*nic);
     }

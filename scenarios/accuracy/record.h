@@ -60,6 +60,8 @@ struct RecordSystem {
   std::string pcie;  // "Gen4 x16", "Gen4; GPU-NIC distance SYS"
   std::string cpu;
   std::string host;
+  std::vector<std::int32_t> gpu_buses;  // PCI bus numbers; empty: not said
+  std::string gpu_buses_of;             // the record of the same document that says them
   /// acs, iommu, nps, mtu, gdr, gpu_nic_path, gpu_placement ...; numbers and booleans as text.
   std::map<std::string, std::string> conditions;
 };

@@ -378,6 +378,30 @@ TEST_F(BadCatalog, ProblemsOfAllFilesAtOnce) {
             "'memory_bandwidth'?\n");
 }
 
+TEST_F(BadCatalog, RootBusesOfACpu) {
+  write("cpus.yaml",
+        "cpus:\n"
+        "  - {name: One, vendor: GenuineIntel, family: 6, model: 85, interconnect: 10 GB/s,\n"
+        "     interconnect_latency: 60 ns, memory_bandwidth: 100 GB/s, pcie_generation: 3,\n"
+        "     root_buses: [17, 0x3a, ae], source: x}\n");
+  EXPECT_EQ(problems(),
+            "cpus.yaml:4:18: error: 'root_buses' in CPU 'One' must be two hexadecimal digits such "
+            "as '3a', found '0x3a'\n");
+}
+
+TEST(Catalog, BusNumbersAsLspciWritesThem) {
+  EXPECT_EQ(parse_bus("3a"), 58);
+  EXPECT_EQ(parse_bus("00"), 0);
+  EXPECT_EQ(parse_bus("FF"), 255);
+  for (const char* wrong : {"", "3", "3a0", "g1", "-1", " 1", "1:"}) {
+    EXPECT_EQ(parse_bus(wrong), std::nullopt) << wrong;
+  }
+  const CpuModel* skylake = shipped().cpu("Skylake");
+  ASSERT_NE(skylake, nullptr);
+  EXPECT_EQ(skylake->root_buses, (std::vector<std::int32_t>{0x17, 0x3a, 0x5d, 0x85, 0xae, 0xd7}));
+  EXPECT_EQ(skylake->pcie_generation, 3);
+}
+
 TEST_F(BadCatalog, NamesAndAliasesMayNotRepeat) {
   write("switches.yaml",
         "switches:\n"

@@ -84,8 +84,8 @@ TEST(MachineCatalog, ShapesByHand) {
                                      {"aws-p5", 8, 450, 8},       {"aws-p5en", 8, 450, 8},
                                      {"aws-p6-b200", 8, 900, 8},  {"gcp-a3-high", 8, 450, 4},
                                      {"gcp-a3-mega", 8, 450, 8},  {"gcp-a3-ultra", 8, 450, 8},
-                                     {"gcp-a4", 8, 900, 8},       {"oci-bm-gpu-b4-8", 8, 300, 16},
-                                     {"alps-gh200", 4, 150, 4},   {"oci-bm-gpu-h100-8", 8, 450, 16},
+                                     {"gcp-a4", 8, 900, 8},       {"oci-bm-gpu-b4-8", 8, 300, 8},
+                                     {"alps-gh200", 4, 150, 4},   {"oci-bm-gpu-h100-8", 8, 450, 8},
                                      {"dgx-spark", 1, 0, 2},      {"jean-zay-v100", 4, 50, 4},
                                      {"gb300-tray", 4, 900, 4},   {"jean-zay-a100", 8, 300, 4}};
   std::set<std::string> listed;

@@ -108,6 +108,37 @@ TEST(BuildSystem, FewGpusShareNoUplink) {
   EXPECT_EQ(places(host(built)), (Texts{"leaf0", "leaf2", "leaf4", "leaf6"}));
 }
 
+// A pod's GPU and NIC share a PCIe switch by accident only, unless the record says aligned. A node
+// whose GPUs all take part has no choice.
+TEST(BuildSystem, PodsGetTheirDevicesApart) {
+  const auto paths = [](int gpus, int nics, const std::string& notes) {
+    const BuiltSystem built = build(hopper(gpus, 2, nic_of("ConnectX-7", nics, 400, "RoCEv2")),
+                                    R"j("notes": ")j" + notes + R"j(")j");
+    const bool apart = std::count(built.assumptions.begin(), built.assumptions.end(),
+                                  "a pod gets its GPUs and its NICs apart: no PCIe switch in "
+                                  "common (PHB)") == 1;
+    return data_nics(host(built)).front()->attach.value_or("") + (apart ? " apart" : "");
+  };
+  EXPECT_EQ(paths(1, 1, "1 GPU + 1 NIC per pod."), "cpu0 apart");
+  EXPECT_EQ(paths(4, 4, "Two hosts in four pods, GPUs and NICs not aligned"), "cpu0 apart");
+  EXPECT_EQ(paths(1, 1, "one GPU of an aligned pod"), "pcie0");
+  EXPECT_EQ(paths(1, 1, "one GPU of a SuperPOD"), "pcie0");
+  EXPECT_EQ(paths(1, 1, ""), "pcie0");
+  EXPECT_EQ(paths(8, 8, "one pod a node"), "pcie0");
+}
+
+// Sixteen ports of eight cards: NCCL takes the ports of a card for one device.
+TEST(BuildSystem, PortsOfACardCountEach) {
+  const BuiltSystem built = build(fmt::format(
+      R"j({{"gpu": "A100-SXM4-40GB", "gpus_per_node": 8, "nodes": 2,
+          "intra": {{"nvlink": "NVLink3", "switch": "NVSwitch"}}, "nic": {}}})j",
+      nic_of("ConnectX-5", 16, 100, "RoCEv2")));
+  const std::vector<const MachineNic*> nics = data_nics(host(built));
+  ASSERT_EQ(nics.size(), 8U);
+  EXPECT_EQ(nics.front()->ports, 2);
+  EXPECT_EQ(nics.front()->model, "ConnectX-5 Ex");
+}
+
 TEST(BuildSystem, VisibleGpusAreThose) {
   const BuiltSystem built = build(hopper(4, 2, nic_of("ConnectX-7", 4, 400, "RoCEv2")),
                                   R"j("env": {"CUDA_VISIBLE_DEVICES": "1,3,5,7"})j");
@@ -250,6 +281,10 @@ TEST(BuildSystem, PeerToPeerAsSaidElseByTheGpu) {
   EXPECT_FALSE(host(off).peer_to_peer);
   const BuiltSystem on = build(geforce(R"j({"kind": "PCIe", "p2p": true})j"));
   EXPECT_TRUE(host(on).peer_to_peer);
+  // What such a record measures: NCCL of itself stops at PCIe switches.
+  EXPECT_EQ(on.variant.environment.at("NCCL_P2P_LEVEL"), "SYS");
+  EXPECT_EQ(on.assumptions.back(), "P2P is on: NCCL_P2P_LEVEL=SYS");
+  EXPECT_EQ(off.variant.environment.count("NCCL_P2P_LEVEL"), 0U);
   const BuiltSystem unsaid = build(geforce(R"j({"kind": "PCIe"})j"));
   EXPECT_FALSE(host(unsaid).peer_to_peer);  // a GeForce
 }
