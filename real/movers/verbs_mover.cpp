@@ -34,7 +34,10 @@ class VerbsMover : public Mover {
     shared_.options = options;
   }
   ~VerbsMover() override {
-    // Queue pairs go before the queues they use.
+    // Queue pairs go before the queues they use and before memory that peers may still write to: a
+    // rank that gives up is gone for them, it does not refuse the access.
+    for (const std::unique_ptr<VerbsEnd>& end : ends_)
+      end->close();
     ends_.clear();
   }
 
