@@ -108,8 +108,8 @@ TEST(SteadyStateOfBytes, IsTakenAboveTwoGibibytes) {
   EXPECT_EQ(job.run(Bytes::gib(4), kAuto).chosen.steady, "1 GiB and 2 GiB");
 }
 
-// NVLS on 20 GPUs: a loop of 4 GiB is a chunk for each of 20 heads on 32 channels, 128 KiB each.
-// Jobs of few loops say nothing of many, which overlap: they came out 16 % too slow.
+// NVLS on 20 GPUs: a loop is a chunk for each of 20 heads on 32 channels. Jobs of few loops say
+// nothing of many, which overlap: they came out 16 % too slow.
 TEST(SteadyStateOfBytes, TakesSeveralLoopsOfNvls) {
   Variant variant;
   variant.version = *nccl::parse_version("2.26.2");
@@ -138,7 +138,7 @@ TEST(SteadyStateOfBytes, IsNotTakenWhileLatencyRules) {
 }
 
 // Eight devices of 400 Gb/s a host carry 400 GB/s, and a ring sends what busbw counts; half a
-// percent for bytes that chunks share unevenly.
+// percent is left for the line through the hosts.
 TEST(SteadyStateOfHosts, IsNotAboveTheNics) {
   for (const std::int32_t hosts : {12, 16, 24}) {
     const Prepared job(machine("aws-p5en"), hosts, Collective::kAllReduce);
