@@ -1,5 +1,4 @@
-// See interfaces.h. Names of flags and their order: iproute2, ip/ipaddress.c; values: Linux
-// include/uapi/linux/if.h, if_arp.h and route.h.
+// See interfaces.h. Values of flags: Linux include/uapi/linux/if.h and route.h.
 #include "real/collect/interfaces.h"
 
 #include <algorithm>
@@ -15,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "models/nccl/inventory.h"
+#include "real/collect/kernel_links.h"
 #include "real/collect/numbers.h"
 #include "sim/core/text.h"
 
@@ -24,20 +24,6 @@ namespace {
 using facts::PrintedAddress;
 using facts::PrintedInterface;
 using AddressMap = std::map<std::string, std::vector<PrintedAddress>>;
-
-struct Flag {
-  unsigned bit;
-  const char* name;
-};
-constexpr std::array<Flag, 9> kFlags = {{{IFF_LOOPBACK, "LOOPBACK"},
-                                         {IFF_BROADCAST, "BROADCAST"},
-                                         {IFF_POINTOPOINT, "POINTOPOINT"},
-                                         {IFF_MULTICAST, "MULTICAST"},
-                                         {IFF_NOARP, "NOARP"},
-                                         {IFF_PROMISC, "PROMISC"},
-                                         {IFF_MASTER, "MASTER"},
-                                         {IFF_SLAVE, "SLAVE"},
-                                         {IFF_UP, "UP"}}};
 
 std::string scope_of(const nccl::Address& address) {
   return address.loopback ? "host" : address.link_local ? "link" : "global";
@@ -108,28 +94,6 @@ AddressMap addresses_of_procfs(const Root& root) {
   return found;
 }
 
-std::vector<std::string> flags_of(std::uint64_t flags, bool carrier) {
-  std::vector<std::string> names;
-  const bool up = (flags & IFF_UP) != 0;
-  if (up && !carrier)
-    names.emplace_back("NO-CARRIER");
-  for (const Flag& flag : kFlags) {
-    if ((flags & flag.bit) != 0)
-      names.emplace_back(flag.name);
-  }
-  if (up && carrier)
-    names.emplace_back("LOWER_UP");
-  return names;
-}
-
-std::string type_of(const std::string& number) {
-  static const std::map<std::string, std::string> kTypes = {
-      {"1", "ether"},      {"32", "infiniband"}, {"65534", "none"}, {"768", "ipip"},
-      {"772", "loopback"}, {"776", "sit"},       {"778", "gre"},    {"769", "tunnel6"}};
-  const auto known = kTypes.find(number);
-  return known == kTypes.end() ? "[" + number + "]" : known->second;
-}
-
 PrintedInterface read_link(const Root& root, const std::string& name) {
   const std::string folder = "/sys/class/net/" + name;
   PrintedInterface printed;
@@ -152,6 +116,16 @@ PrintedInterface read_link(const Root& root, const std::string& name) {
   return printed;
 }
 
+std::vector<PrintedInterface> links_of_sysfs(const Root& root) {
+  std::vector<PrintedInterface> found;
+  for (const std::string& name : root.names("/sys/class/net")) {
+    PrintedInterface printed = read_link(root, name);
+    if (printed.index > 0)  // else a file of the bonding driver
+      found.push_back(std::move(printed));
+  }
+  return found;
+}
+
 /// Little-endian digits of /proc/net/route: "0100000A" is 10.0.0.1.
 std::string route_address(std::string_view digits) {
   const std::uint64_t value = hexadecimal(digits).value_or(0);
@@ -163,14 +137,10 @@ std::string route_address(std::string_view digits) {
 
 std::vector<PrintedInterface> read_interfaces(const Root& root) {
   AddressMap addresses = root.is_machine() ? addresses_of_kernel() : addresses_of_procfs(root);
-  std::vector<PrintedInterface> found;
-  for (const std::string& name : root.names("/sys/class/net")) {
-    PrintedInterface printed = read_link(root, name);
-    if (printed.index <= 0)
-      continue;  // a file of the bonding driver
-    printed.addresses = std::move(addresses[name]);
-    found.push_back(std::move(printed));
-  }
+  std::vector<PrintedInterface> found =
+      sysfs_is_of_this_namespace(root) ? links_of_sysfs(root) : links_of_kernel();
+  for (PrintedInterface& printed : found)
+    printed.addresses = std::move(addresses[printed.name]);
   std::sort(found.begin(), found.end(),
             [](const PrintedInterface& a, const PrintedInterface& b) { return a.index < b.index; });
   return found;

@@ -1,5 +1,6 @@
-// Interfaces and routes as `ip` would print them: sysfs for the links, getifaddrs() for the
-// addresses, /proc/net/route for the routes.
+// Interfaces and routes as `ip` would print them: sysfs for the links (the kernel itself where
+// sysfs is another network namespace's), getifaddrs() for the addresses, /proc/net/route for the
+// routes.
 //
 // Under another root there is no kernel to ask: addresses are the IPv6 ones of
 // /proc/net/if_inet6, the only ones that procfs tells with their interface.

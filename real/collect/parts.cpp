@@ -11,6 +11,7 @@
 #include "real/collect/gpus.h"
 #include "real/collect/hcas.h"
 #include "real/collect/interfaces.h"
+#include "real/collect/kernel_links.h"
 #include "real/collect/redact.h"
 #include "real/collect/system_facts.h"
 #include "real/verbs/api.h"
@@ -38,7 +39,9 @@ Gathered gather_interfaces(const std::string& path) {
   const Root root(path);
   Gathered gathered;
   const std::vector<facts::PrintedInterface> interfaces = read_interfaces(root);
-  const char* source = root.is_machine() ? "getifaddrs and sysfs" : "sysfs and /proc/net/if_inet6";
+  const char* source = !root.is_machine()                 ? "sysfs and /proc/net/if_inet6"
+                       : sysfs_is_of_this_namespace(root) ? "getifaddrs and sysfs"
+                                                          : "getifaddrs and ioctl";
   const char* without = "no interface in /sys/class/net";
   add(gathered, "ip-addr.txt", print_ip_addr(interfaces), source, without);
   add(gathered, "ip-link.txt", print_ip_link(interfaces), source, without);

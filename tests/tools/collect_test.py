@@ -15,6 +15,18 @@ LAUNCHERS = ('RANK', 'LOCAL_RANK', 'PMI_RANK', 'PMIX_RANK', 'SLURM_LOCALID',
              'OMPI_COMM_WORLD_LOCAL_RANK', 'MPI_LOCALRANKID', 'MV2_COMM_WORLD_LOCAL_RANK')
 
 
+def links(text):
+    """Names, MTU and addresses of `ip addr`, in order."""
+    found = []
+    for words in (line.split() for line in text.splitlines()):
+        if words[0][:-1].isdigit():
+            name = words[1].split('@')[0].rstrip(':')
+            found.append((name, words[words.index('mtu') + 1]))
+        elif words[0] in ('inet', 'inet6'):
+            found.append((words[0], words[1]))
+    return found
+
+
 class WithFolder(unittest.TestCase):
     def setUp(self):
         holder = tempfile.TemporaryDirectory()
@@ -79,17 +91,22 @@ class Machine(WithFolder):
         theirs = subprocess.run(['ip', 'addr'], capture_output=True, text=True, check=True,
                                 env={'PATH': '/usr/sbin:/sbin:/usr/bin:/bin'}).stdout
 
-        def facts(text):
-            """Names, MTU and addresses, in order."""
-            found = []
-            for words in (line.split() for line in text.splitlines()):
-                if words[0][:-1].isdigit():
-                    name = words[1].split('@')[0].rstrip(':')
-                    found.append((name, words[words.index('mtu') + 1]))
-                elif words[0] in ('inet', 'inet6'):
-                    found.append((words[0], words[1]))
-            return found
-        self.assertEqual(facts(ours), facts(theirs))
+        self.assertEqual(links(ours), links(theirs))
+
+    def test_another_namespace_is_not_told_by_its_sysfs(self):
+        """/sys stays that of the namespace that mounted it; `ip` and NCCL see this one's."""
+        script = (f'ip link set lo up; ip link add busbw0 mtu 1450 type dummy; '
+                  f'ip addr add 10.20.30.40/24 dev busbw0; '
+                  f'PATH="{self.tools}" "{PROGRAM}" collect -o "{self.out}" >/dev/null && ip addr')
+        result = subprocess.run(['unshare', '--map-root-user', '--net', 'sh', '-c', script],
+                                capture_output=True, text=True, timeout=60, check=False,
+                                env={'PATH': '/usr/sbin:/sbin:/usr/bin:/bin'})
+        if result.returncode != 0:
+            self.skipTest(f'no network namespace of its own here: {result.stderr.strip()[:200]}')
+        self.assertEqual(self.sources()['ip-addr.txt'], 'getifaddrs and ioctl')
+        ours = links(self.text('ip-addr.txt'))
+        self.assertEqual(ours, links(result.stdout))
+        self.assertIn(('lo', '65536'), ours)
 
     def test_json_is_the_manifest(self):
         result = self.collect('--json', '-')
