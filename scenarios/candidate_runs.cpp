@@ -178,11 +178,12 @@ double cost_of_bytes(const Line& bytes, const Run& small, const Run& large) {
 bool is_steady(const Line& bytes, const Run& small, const Run& large,
                std::optional<double> before) {
   constexpr double kNear = 0.03;
-  constexpr double kFull = 0.9;
+  constexpr double kSame = 0.015;  // channels of a host drift apart through many sizes
+  constexpr double kFull = 0.95;
   const double cost = cost_of_bytes(bytes, small, large);
   const double busy = large.bottleneck.utilization * static_cast<double>(large.time.ps()) /
                       static_cast<double>(std::max<std::int64_t>(1, bytes.large));
-  const bool same = before && std::abs(cost - *before) <= kNear * *before;
+  const bool same = before && std::abs(cost - *before) <= kSame * *before;
   return cost >= (1 - kNear) * busy && (large.bottleneck.utilization >= kFull || same);
 }
 

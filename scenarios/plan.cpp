@@ -212,16 +212,21 @@ Plan make_plan(const Variant& variant, const Job& job) {
                               static_cast<std::int32_t>(host));
   }
   set_shape(graph, plan);
-  plan.equal_hosts = graph.groups.size() == 1 && equal_nics(variant.cluster);
+  const std::size_t hosts = variant.cluster.hosts.size();
+  plan.equal_hosts = graph.groups.size() == 1 && equal_nics(variant.cluster) &&
+                     static_cast<std::size_t>(graph.comm.nodes) <= hosts;
   plan.shape.heads = nvls_heads(graph);
   plan.node_of = nodes_of(graph);
   for (const nccl::HostDecision& host : job.selection.hosts) {
     plan.addresses.push_back(host.bootstrap_address.value_or(""));
   }
-  // The hosts of one NVLink domain are one node to NCCL.
-  if (variant.cluster.hosts.size() > 1 && graph.comm.nodes > 1) {
+  // The hosts of one NVLink domain are one node to NCCL; the GPUs of one host are several nodes
+  // where it may use neither P2P nor shared memory between them.
+  if (graph.comm.nodes > 1) {
     set_network(variant, job, plan);
-    set_measured(variant, plan);
+    if (hosts > 1) {
+      set_measured(variant, plan);
+    }
   }
   plan.wiring.p2p = p2p_pairs(graph);
   plan.wiring.shm = nccl::numeric(variant.environment, "NCCL_SHM_DISABLE", 0) != 1;

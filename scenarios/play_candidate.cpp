@@ -282,6 +282,7 @@ LaneSpeed lane_speed(const Stage& stage, Candidate candidate, const Cut& cut, Ch
   const Ratio left = share.of_speed;
   LaneSpeed speed;
   speed.stream = block.stream[protocol] * part * spread(blocks, channel) * left;
+  speed.stores_wait = blocks.stores_wait;
   speed.per_primitive = Duration::picoseconds(
       scale(scale(blocks.per_primitive[protocol].ps(), block.slower[protocol]),
             {left.denominator, left.numerator}));

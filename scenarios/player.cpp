@@ -289,6 +289,12 @@ class Player {
     return true;
   }
 
+  /// Of what the threads do over links: what goes before, and what it takes at least.
+  struct PartTime {
+    Duration before;
+    Duration least;
+  };
+
   /// Starts what the threads of the lane do for the primitive.
   void start(std::int32_t id, LaneState& state) {
     if (!state.speed) {
@@ -298,10 +304,14 @@ class Player {
     const Duration time =
         std::max(time_of(primitive, *state.speed), host_time_of(primitive, *state.speed));
     for (const PrimitiveMessage& message : primitive.receives) {
-      start_part(id, state, message, connection_of(message).drain, time);
+      start_part(id, state, message, connection_of(message).drain, {Duration(), time});
     }
+    const Duration stores = std::min(time, store_time_of(primitive, *state.speed));
     for (const PrimitiveMessage& message : primitive.sends) {
-      start_part(id, state, message, connection_of(message).fill, time);
+      const transport::Connection& connection = connection_of(message);
+      const bool to_peer = !connection.carried && connection.drain.empty();
+      const Duration before = to_peer ? stores : Duration();
+      start_part(id, state, message, connection.fill, {before, time - before});
     }
     if (state.pending == 0) {
       ++state.pending;
@@ -317,6 +327,18 @@ class Player {
     }
     const Ratio left{rest.count(), primitive.longest.count()};
     return Bytes(scale(primitive.touched.count(), left)) / speed.stream;
+  }
+
+  /// Of that, what adds to the time of a link: stores of a thread leave in order, and so a part of
+  /// those in the rank's own output waits with the ones to a peer.
+  static Duration store_time_of(const Primitive& primitive, const LaneSpeed& speed) {
+    const Bytes rest = primitive.longest - speed.first_round;
+    if (rest <= Bytes()) {
+      return {};
+    }
+    const Ratio left{rest.count(), primitive.longest.count()};
+    const Bytes waiting(scale(primitive.stored.count(), speed.stores_wait));
+    return Bytes(scale(waiting.count(), left)) / speed.stream;
   }
 
   /// What they need when they read the host's memory, which answers a round trip later: the rounds
@@ -345,7 +367,7 @@ class Player {
 
   /// Reads or writes `message` over `links`, if there are any, in `time` at least.
   void start_part(std::int32_t id, LaneState& state, const PrimitiveMessage& message,
-                  const std::vector<engine::LinkId>& links, Duration time) {
+                  const std::vector<engine::LinkId>& links, PartTime time) {
     if (links.empty()) {
       return;
     }
@@ -353,8 +375,8 @@ class Player {
     engine::FlowSpec flow;
     flow.path = links;
     flow.size = moved(message.bytes, connection_of(message));
-    flow.latency = state.speed->per_primitive;
-    flow.rate_cap = flow.size / std::max(time, Duration::picoseconds(1));
+    flow.latency = state.speed->per_primitive + time.before;
+    flow.rate_cap = flow.size / std::max(time.least, Duration::picoseconds(1));
     const std::int32_t wire = message.wire;
     engine_.start_flow(std::move(flow), [this, id, wire](engine::FlowEnd end) {
       if (end != engine::FlowEnd::kDone) {

@@ -36,6 +36,8 @@ struct LaneSpeed {
   Duration per_primitive{};  // synchronisation within the block
   Bytes first_round{};       // of each operand: what all threads move at once, within the latency
   Bytes read_round{};        // what all threads ask for before they wait for the answers
+  Ratio stores_wait{0, 1};   // share of the stores in the rank's own output that do not run beside
+                             // those to a peer
 };
 
 struct PlayOptions {

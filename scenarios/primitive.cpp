@@ -19,7 +19,7 @@ class Parser {
   void parse(std::size_t begin, Grouping grouping) {
     across_loops_ = grouping == Grouping::kAcrossLoops;
     primitive_.begin = primitive_.end = begin;
-    primitive_.touched = primitive_.longest = Bytes();
+    primitive_.touched = primitive_.longest = primitive_.stored = Bytes();
     primitive_.receives.clear();
     primitive_.sends.clear();
     do {
@@ -69,7 +69,10 @@ class Parser {
       case Op::kReceive:
         primitive_.receives.push_back({wires_[first], bytes});
         chunk_ = step.chunk;
-        primitive_.touched += step.buffer == Buffer::kOutput ? bytes * 2 : bytes;
+        primitive_.touched += bytes;
+        if (step.buffer == Buffer::kOutput) {
+          store(bytes);
+        }
         break;
       case Op::kSend:
         if (primitive_.receives.empty() && !read_already(step)) {
@@ -86,7 +89,7 @@ class Parser {
           adds_own_ = true;
         }
         if (!step.partial && !writes_sum_) {
-          primitive_.touched += bytes;
+          store(bytes);
           writes_sum_ = true;
         }
         break;
@@ -94,10 +97,16 @@ class Parser {
         primitive_.touched += step.buffer == Buffer::kInput ? bytes : Bytes();
         break;
       case Op::kCopy:
-        primitive_.touched += read_ == nullptr && primitive_.receives.empty() ? bytes * 2 : bytes;
+        primitive_.touched += read_ == nullptr && primitive_.receives.empty() ? bytes : Bytes();
+        store(bytes);
         copies_ = true;
         break;
     }
+  }
+
+  void store(Bytes bytes) {
+    primitive_.touched += bytes;
+    primitive_.stored += bytes;
   }
 
   /// Several sends of one place read it once.

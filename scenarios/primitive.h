@@ -20,6 +20,7 @@ struct Primitive {
   std::size_t end = 0;
   Bytes touched;  // what the threads read and write, all operands together
   Bytes longest;  // operand
+  Bytes stored;   // in the rank's own output
   std::vector<PrimitiveMessage> receives;
   std::vector<PrimitiveMessage> sends;
 };

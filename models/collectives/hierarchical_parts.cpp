@@ -78,8 +78,7 @@ class AllGatherLanes {
 
   void add_loop(Piece piece, std::int32_t chunk) {
     across_.begin_loop(blocks_.of_column(place_.local, piece, chunk));
-    across_.send_own();
-    across_.copy_own();
+    across_.send_and_copy_own();
     across_.all_gather(/*send_own=*/false);
     for (std::int64_t step = 0; step < blocks_.hosts(); ++step) {
       const std::int64_t round = (place_.host - step + blocks_.hosts()) % blocks_.hosts();

@@ -58,8 +58,7 @@ class BlockLoops {
       if (ranks == 1) {
         walk.copy_own();
       } else if (collective == Collective::kAllGather) {
-        walk.send_own();
-        walk.copy_own();
+        walk.send_and_copy_own();
         walk.all_gather(/*send_own=*/false);
       } else {
         walk.reduce_scatter(/*pass_sum=*/false);

@@ -67,6 +67,19 @@ void RingWalk::copy_own() {
   sum_step_[wrap(settings_.position)] = last_step();
 }
 
+void RingWalk::send_and_copy_own() {
+  const Share& share = shares_[wrap(settings_.position)];
+  for (std::int32_t slice = 0; slice < partition_.slices(); ++slice) {
+    const Piece piece = partition_.slice(share.piece, slice);
+    Step step = step_of(Op::kSend, settings_.own, next_);
+    step.wait_step = share.wait_step;
+    add(step, settings_.position, piece);
+    add(step_of(Op::kCopy, Buffer::kInput, RankId(), Bytes(piece.begin)), settings_.position,
+        piece);
+  }
+  sum_step_[wrap(settings_.position)] = last_step();
+}
+
 void RingWalk::send(std::int64_t index) {
   const Share& share = shares_[wrap(index)];
   for (std::int32_t slice = 0; slice < partition_.slices(); ++slice) {

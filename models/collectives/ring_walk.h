@@ -42,8 +42,8 @@ class RingWalk {
   void reduce_scatter(bool pass_sum);
   /// n-1 steps that pass the sums around; without `send_own` the own one has been sent already.
   void all_gather(bool send_own);
-  /// Sends the rank's own share.
-  void send_own() { send(settings_.position); }
+  /// Sends the rank's own share and copies it from kInput to kOutput, slice by slice.
+  void send_and_copy_own();
   /// Copies the rank's own share from kInput to kOutput.
   void copy_own();
   /// Where the rank's own shares lie from now on.

@@ -39,6 +39,7 @@ struct Transport {
 /// TCP over a socket: what the CPU can do. Bandwidths count payload.
 struct SocketCpu {
   Bandwidth proxy_thread;   // one proxy thread without helpers, sum of its sends and receives
+  Bandwidth loopback;       // the same where all of it stays in its host
   Bandwidth socket;         // one TCP stream
   Bandwidth helper_thread;  // one helper thread (NCCL_SOCKET_NTHREADS), one direction
   Bandwidth connection;     // all sockets of one connection together
@@ -71,6 +72,8 @@ struct ThreadBlocks {
   PerProtocol<Bytes> round;  // of an operand that a thread moves at once
   Duration host_round_trip;  // of a read of host memory over PCIe
   Ratio spread{0, 1};        // between the fastest and the slowest block of a GPU, of the mean
+  Ratio stores_wait{0,
+                    1};  // of the stores in its own memory, those that wait for the ones to a peer
   PerProtocol<Ratio> tree_reduce;     // of the block's speed: the lane of a tree's way up
   PerProtocol<Ratio> tree_broadcast;  // and of its way down
   Ratio nvls_lane{1, 1};              // each lane of NVLS and NVLSTree

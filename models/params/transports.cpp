@@ -99,6 +99,7 @@ ThreadBlocks read_blocks(MappingReader& parent) {
   round.finish();
   blocks.host_round_trip = reader.required_duration("host_round_trip");
   blocks.spread = required_share(reader, "spread");
+  blocks.stores_wait = required_share(reader, "stores_wait");
   MappingReader lanes(reader.required_mapping("lanes"), "'lanes'", parent.problems());
   blocks.tree_reduce = read_shares(lanes, "tree_reduce");
   blocks.tree_broadcast = read_shares(lanes, "tree_broadcast");
@@ -152,6 +153,7 @@ SocketCpu read_socket_cpu(MappingReader& parent) {
   MappingReader reader(parent.required_mapping("socket_cpu"), "'socket_cpu'", parent.problems());
   SocketCpu cpu;
   cpu.proxy_thread = reader.required_bandwidth("proxy_thread");
+  cpu.loopback = reader.required_bandwidth("loopback");
   cpu.socket = reader.required_bandwidth("socket");
   cpu.helper_thread = reader.required_bandwidth("helper_thread");
   cpu.connection = reader.required_bandwidth("connection");

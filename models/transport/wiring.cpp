@@ -75,8 +75,25 @@ Connection Wiring::connect(RankId from, RankId to, ChannelId channel) {
   if (std::max(from, to).value() >= ranks()) {
     return connect_switch(from, to, channel);
   }
-  const bool inside = cluster_.domain_of(gpu_of(from).host) == cluster_.domain_of(gpu_of(to).host);
-  return inside ? connect_inside(from, to) : connect_hosts(from, to, channel);
+  return by_network(from, to) ? connect_network(from, to, channel) : connect_inside(from, to);
+}
+
+bool Wiring::by_network(RankId from, RankId to) const {
+  const Gpu source = gpu_of(from);
+  const Gpu target = gpu_of(to);
+  if (cluster_.domain_of(source.host) != cluster_.domain_of(target.host)) {
+    return true;
+  }
+  const bool one_host = source.host == target.host;
+  if (one_host && options_.shm) {
+    return false;
+  }
+  if (options_.p2p && !options_.p2p(from, to)) {
+    return true;
+  }
+  // P2P between hosts goes by NVLink.
+  return one_host && !cluster_.hosts[source.host].peer_to_peer &&
+         !built_.fabric.route(node_of(source), node_of(target), topologies::nvlink_only());
 }
 
 Connection Wiring::start(const params::Transport& transport, const std::string& name) const {
@@ -108,12 +125,6 @@ Connection Wiring::connect_inside(RankId from, RankId to) {
     }
   }
   if (connection.transport.empty()) {
-    if (!options_.shm) {
-      throw InputError(
-          fmt::format("rank {} and rank {} share a host, but NCCL may use neither P2P "
-                      "nor shared memory between them",
-                      from.value(), to.value()));
-    }
     // The buffer lies in the receiver's NUMA node.
     const auto numa = static_cast<std::size_t>(built_.gpu_numa[target.host][target.local]);
     const topologies::NodeId cpu = built_.cpus[target.host][numa];
@@ -164,11 +175,11 @@ Connection Wiring::connect_switch(RankId from, RankId to, ChannelId channel) {
     const topologies::Wire& wire = wire_of(port, gpu_of(rank).host);
     connection = start_network();
     if (up) {
-      append_sender(connection, rank, port);
+      append_sender(connection, rank, port, Meeting::kOnTheWire);
       append(connection.path, connection.latency, {wire.out});
     } else {
       append(connection.path, connection.latency, {wire.in});
-      append_receiver(connection, rank, port);
+      append_receiver(connection, rank, port, Meeting::kOnTheWire);
     }
     place += " over " + port.device;
   }
@@ -191,7 +202,8 @@ topologies::NodeId Wiring::nv_switch_of(std::size_t host) const {
 
 /// From the GPU of `rank` to its NIC. With GPU Direct the block fills a buffer in its own memory,
 /// with PXN in that of the GPU next to the NIC, else one in host memory.
-void Wiring::append_sender(Connection& connection, RankId rank, const NetPort& port) {
+void Wiring::append_sender(Connection& connection, RankId rank, const NetPort& port,
+                           Meeting meeting) {
   const Gpu gpu = gpu_of(rank);
   const topologies::NodeId nic = built_.nics[gpu.host][port.nic];
   const bool socket = options_.network == Network::kSocket;
@@ -218,7 +230,9 @@ void Wiring::append_sender(Connection& connection, RankId rank, const NetPort& p
     append(connection.path, connection.latency, to_memory(gpu.host, numa));
     append(connection.path, connection.latency, from_memory(gpu.host, numa));
   }
-  append(connection.path, connection.latency, host_route(cpu, nic));
+  if (meeting != Meeting::kInTheKernel) {
+    append(connection.path, connection.latency, host_route(cpu, nic));
+  }
 }
 
 bool Wiring::sends_from_host(const NetPort& port) const {
@@ -227,7 +241,8 @@ bool Wiring::sends_from_host(const NetPort& port) const {
 }
 
 /// The same on the receiving side, where there is no PXN.
-void Wiring::append_receiver(Connection& connection, RankId rank, const NetPort& port) {
+void Wiring::append_receiver(Connection& connection, RankId rank, const NetPort& port,
+                             Meeting meeting) {
   const Gpu gpu = gpu_of(rank);
   const topologies::NodeId nic = built_.nics[gpu.host][port.nic];
   const bool socket = options_.network == Network::kSocket;
@@ -240,8 +255,10 @@ void Wiring::append_receiver(Connection& connection, RankId rank, const NetPort&
   }
   const auto numa = static_cast<std::size_t>(built_.gpu_numa[gpu.host][gpu.local]);
   const topologies::NodeId cpu = built_.cpus[gpu.host][numa];
-  append(connection.path, connection.latency, host_route(nic, cpu));
-  if (socket) {
+  if (meeting != Meeting::kInTheKernel) {
+    append(connection.path, connection.latency, host_route(nic, cpu));
+  }
+  if (socket && meeting == Meeting::kOnTheWire) {  // the NIC writes what the kernel copies
     append(connection.path, connection.latency, to_memory(gpu.host, numa));
     append(connection.path, connection.latency, from_memory(gpu.host, numa));
   }
@@ -321,12 +338,12 @@ void Wiring::append_verbs(Connection& connection, std::size_t host, const NetPor
   }
 }
 
-void Wiring::append_proxy(Connection& connection, RankId rank, Bandwidth rate) {
+engine::LinkId Wiring::proxy_of(RankId rank, Bandwidth rate) {
   const auto [entry, is_new] = proxies_.try_emplace(rank);
   if (is_new) {
     entry->second = engine_.add_link(proxy_thread_name(rank), rate);
   }
-  connection.path.push_back(entry->second);
+  return entry->second;
 }
 
 void Wiring::limit_sockets(Connection& connection) {
@@ -365,16 +382,19 @@ Bandwidth Wiring::payload_rate(const Link& link) const {
     case LinkKind::kVirtual:
       return link.capacity * transports_.memory_share.share;
     case LinkKind::kNetwork:
-      return link.capacity * network_share(link);
+      return link.capacity * network_share(is_shaped(link));
   }
   CHECK(false, "link kind {}", static_cast<int>(link.kind));
 }
 
-Ratio Wiring::network_share(const Link& link) const {
+bool Wiring::is_shaped(const Link& link) const {
   const Node& from = built_.fabric.node(link.from);
-  const bool shaped = from.kind == NodeKind::kNic && cluster_.hosts[from.host->index()]
-                                                         .nics[static_cast<std::size_t>(from.index)]
-                                                         .send_rate.has_value();
+  return from.kind == NodeKind::kNic && cluster_.hosts[from.host->index()]
+                                            .nics[static_cast<std::size_t>(from.index)]
+                                            .send_rate.has_value();
+}
+
+Ratio Wiring::network_share(bool shaped) const {
   switch (options_.network) {
     case Network::kSocket:
       return params::tcp_share(transports_.tcp, options_.mtu, shaped);

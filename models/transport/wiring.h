@@ -2,7 +2,8 @@
 // of the fabric, at which cost.
 //
 // Inside a host, in NCCL's order: P2P over NVLink (direct or NVSwitch) or PCIe where NCCL takes it,
-// else shared memory in the receiver's NUMA node. Between hosts: RDMA (from GPU memory with
+// else shared memory in the receiver's NUMA node, else the network: the kernel hands TCP's packets
+// back, an HCA those between two of its own queue pairs. Between hosts: RDMA (from GPU memory with
 // GPUDirect, by way of the GPU next to the NIC with PXN, else through host memory) or TCP sockets
 // (always through host memory, driven by the proxy thread of each rank or by helper threads). The
 // capacity of an engine link is the raw rate of the fabric link times the payload share of the
@@ -90,7 +91,7 @@ class Wiring {
   /// Throws InputError when the two ranks cannot reach each other: NICs of different networks, P2P
   /// and shared memory both off without a network.
   Connection connect(RankId from, RankId to, ChannelId channel);
-  /// Both ends of a connection between hosts; nothing for one inside a host or with a switch.
+  /// Both ends of a connection by the network; nothing for another one or one with a switch.
   [[nodiscard]] std::optional<PortPair> ports(RankId from, RankId to, ChannelId channel) const;
   [[nodiscard]] std::size_t host_of(RankId rank) const { return gpu_of(rank).host; }
 
@@ -119,8 +120,10 @@ class Wiring {
   [[nodiscard]] Gpu gpu_of(RankId rank) const;
   [[nodiscard]] topologies::NodeId node_of(Gpu gpu) const;
   [[nodiscard]] std::int32_t ranks() const;
+  /// Whether NCCL goes by the network: between hosts, and where it may not do without.
+  [[nodiscard]] bool by_network(RankId from, RankId to) const;
   Connection connect_inside(RankId from, RankId to);
-  Connection connect_hosts(RankId from, RankId to, ChannelId channel);
+  Connection connect_network(RankId from, RankId to, ChannelId channel);
   Connection connect_switch(RankId from, RankId to, ChannelId channel);
   [[nodiscard]] topologies::NodeId nv_switch_of(std::size_t host) const;
   [[nodiscard]] FabricPath host_route(topologies::NodeId from, topologies::NodeId to) const;
@@ -151,18 +154,31 @@ class Wiring {
   void append_peers(Connection& connection, topologies::NodeId from, topologies::NodeId to,
                     topologies::NodeId nic);
   void append_verbs(Connection& connection, std::size_t host, const NetPort& port);
-  void append_sender(Connection& connection, RankId rank, const NetPort& port);
-  void append_receiver(Connection& connection, RankId rank, const NetPort& port);
+  /// Where the two sides of a host meet that speak by the network: nothing reaches a wire.
+  enum class Meeting { kOnTheWire, kInTheKernel, kInTheHca };
+  [[nodiscard]] Meeting meeting_of(RankId from, RankId to, const PortPair& pair) const;
+  /// Appends what lies between the two sides of one host.
+  void append_meeting(Connection& connection, RankId from, RankId to, const PortPair& pair);
+  /// Appends the ways between two ports to a connection that has the sender's side, and the
+  /// receiver's.
+  void append_network(Connection& connection, RankId from, RankId to, ChannelId channel,
+                      const PortPair& pair);
+  void append_sender(Connection& connection, RankId rank, const NetPort& port, Meeting meeting);
+  void append_receiver(Connection& connection, RankId rank, const NetPort& port, Meeting meeting);
+  /// What an HCA hands back to its own port.
+  engine::LinkId loopback_of(std::size_t host, const NetPort& port);
   /// Through the host's memory: LL's flags are the proxy thread's to check, and it can't see a
   /// GPU's.
   [[nodiscard]] bool sends_from_host(const NetPort& port) const;
-  void append_proxy(Connection& connection, RankId rank, Bandwidth rate);
+  /// The proxy thread of a rank, which handles so much.
+  engine::LinkId proxy_of(RankId rank, Bandwidth rate);
   void limit_sockets(Connection& connection);
   engine::LinkId engine_link(topologies::LinkId link);
   /// What the link carries now.
   [[nodiscard]] Bandwidth present_rate(topologies::LinkId link) const;
   [[nodiscard]] Bandwidth payload_rate(const topologies::Link& link) const;
-  [[nodiscard]] Ratio network_share(const topologies::Link& link) const;
+  [[nodiscard]] Ratio network_share(bool shaped) const;
+  [[nodiscard]] bool is_shaped(const topologies::Link& link) const;
 
   engine::Engine& engine_;
   const topologies::Cluster& cluster_;
@@ -177,6 +193,7 @@ class Wiring {
   std::map<topologies::LinkId, Ratio> degraded_;
   std::vector<std::optional<engine::LinkId>> links_;  // by fabric link
   std::map<RankId, engine::LinkId> proxies_;
+  std::map<std::pair<std::size_t, std::size_t>, engine::LinkId> loopbacks_;  // by host and NIC
 };
 
 }  // namespace busbw::transport

@@ -1,4 +1,4 @@
-// The part of Wiring between hosts: ways of the network, and what changes on them.
+// The part of Wiring that goes by the network: its ways, and what changes on them.
 #include <algorithm>
 #include <utility>
 
@@ -11,8 +11,8 @@
 namespace busbw::transport {
 
 std::optional<PortPair> Wiring::ports(RankId from, RankId to, ChannelId channel) const {
-  if (std::max(from, to).value() >= ranks() ||
-      cluster_.domain_of(gpu_of(from).host) == cluster_.domain_of(gpu_of(to).host)) {
+  if (options_.network == Network::kNone || std::max(from, to).value() >= ranks() ||
+      !by_network(from, to)) {
     return std::nullopt;
   }
   return options_.pair_ports ? options_.pair_ports(from, to, channel)
@@ -20,28 +20,54 @@ std::optional<PortPair> Wiring::ports(RankId from, RankId to, ChannelId channel)
                                         options_.ports.at(to.index()).at(channel.index())};
 }
 
-Connection Wiring::connect_hosts(RankId from, RankId to, ChannelId channel) {
-  CHECK(options_.network != Network::kNone, "rank {} and rank {} are on two hosts", from.value(),
-        to.value());
-  const PortPair pair = *ports(from, to, channel);
+Connection Wiring::connect_network(RankId from, RankId to, ChannelId channel) {
+  const std::optional<PortPair> pair = ports(from, to, channel);
+  if (!pair) {
+    CHECK(gpu_of(from).host == gpu_of(to).host, "rank {} and rank {} are on two hosts",
+          from.value(), to.value());
+    throw InputError(
+        fmt::format("rank {} and rank {} share a host, but NCCL may use neither P2P "
+                    "nor shared memory between them, and there is no network",
+                    from.value(), to.value()));
+  }
+  const Meeting meeting = meeting_of(from, to, *pair);
   Connection connection = start_network();
-  append_sender(connection, from, pair.out);
+  append_sender(connection, from, pair->out, meeting);
+  if (meeting == Meeting::kOnTheWire) {
+    append_network(connection, from, to, channel, *pair);
+  } else {
+    append_meeting(connection, from, to, *pair);
+    append_receiver(connection, to, pair->in, meeting);
+  }
+  std::vector<engine::LinkId> threads;
+  if (options_.network == Network::kSocket) {
+    if (options_.socket_threads == 0) {
+      const params::SocketCpu& cpu = transports_.socket_cpu;
+      const Bandwidth rate = cluster_.hosts.size() == 1 ? cpu.loopback : cpu.proxy_thread;
+      threads = {proxy_of(from, rate), proxy_of(to, rate)};
+    }
+    limit_sockets(connection);
+  } else if (options_.protocol == params::Protocol::kLowLatency) {
+    threads = {proxy_of(from, transports_.host.flag_check)};
+  }
+  connection.path.insert(connection.path.end(), threads.begin(), threads.end());
+  for (std::vector<engine::LinkId>& way : connection.ways) {
+    way.insert(way.end(), threads.begin(), threads.end());
+  }
+  connection.name = fmt::format("rank {} -> rank {} by {} over {}", from.value(), to.value(),
+                                connection.transport, pair->out.device);
+  return connection;
+}
+
+void Wiring::append_network(Connection& connection, RankId from, RankId to, ChannelId channel,
+                            const PortPair& pair) {
   const NetworkEnds ends = ends_of(from, to, channel, pair);
   const NetworkWays ways = network_ways(ends, pair);
   const NetworkChoice::Chosen& chosen = ways.chosen;
   const std::vector<engine::LinkId> before = connection.path;
   append(connection.path, connection.latency, chosen.ways.front());
   const auto between = static_cast<std::ptrdiff_t>(connection.path.size());
-  append_receiver(connection, to, pair.in);
-  if (options_.network == Network::kSocket) {
-    if (options_.socket_threads == 0) {
-      append_proxy(connection, from, transports_.socket_cpu.proxy_thread);
-      append_proxy(connection, to, transports_.socket_cpu.proxy_thread);
-    }
-    limit_sockets(connection);
-  } else if (options_.protocol == params::Protocol::kLowLatency) {
-    append_proxy(connection, from, transports_.host.flag_check);
-  }
+  append_receiver(connection, to, pair.in, Meeting::kOnTheWire);
   for (std::size_t way = 0; chosen.ways.size() > 1 && way < chosen.ways.size(); ++way) {
     std::vector<engine::LinkId> links = before;
     for (const topologies::LinkId link : chosen.ways[way]) {
@@ -53,9 +79,45 @@ Connection Wiring::connect_hosts(RankId from, RankId to, ChannelId channel) {
   connection.spread = chosen.spread;
   connection.draw = chosen.draw;
   connection.passes = ways.dropped ? Bytes() : passes(ends);
-  connection.name = fmt::format("rank {} -> rank {} by {} over {}", from.value(), to.value(),
-                                connection.transport, pair.out.device);
-  return connection;
+}
+
+Wiring::Meeting Wiring::meeting_of(RankId from, RankId to, const PortPair& pair) const {
+  if (gpu_of(from).host != gpu_of(to).host) {
+    return Meeting::kOnTheWire;
+  }
+  if (options_.network == Network::kSocket) {
+    return Meeting::kInTheKernel;
+  }
+  const bool same = pair.out.nic == pair.in.nic && pair.out.port == pair.in.port;
+  return same ? Meeting::kInTheHca : Meeting::kOnTheWire;
+}
+
+void Wiring::append_meeting(Connection& connection, RankId from, RankId to, const PortPair& pair) {
+  const Gpu source = gpu_of(from);
+  const Gpu target = gpu_of(to);
+  if (meeting_of(from, to, pair) == Meeting::kInTheHca) {
+    connection.path.push_back(loopback_of(source.host, pair.out));
+    return;
+  }
+  // What the sender copied into the kernel lies in its NUMA node.
+  const auto numa = [&](const Gpu& gpu) {
+    return static_cast<std::size_t>(built_.gpu_numa[gpu.host][gpu.local]);
+  };
+  if (numa(source) != numa(target)) {
+    append(
+        connection.path, connection.latency,
+        host_route(built_.cpus[source.host][numa(source)], built_.cpus[target.host][numa(target)]));
+  }
+}
+
+engine::LinkId Wiring::loopback_of(std::size_t host, const NetPort& port) {
+  const auto [entry, is_new] = loopbacks_.try_emplace({host, port.nic});
+  if (is_new) {
+    const std::string& name = built_.fabric.node(built_.nics[host][port.nic]).name;
+    entry->second = engine_.add_link(
+        name + " loopback", cluster_.hosts[host].nics[port.nic].rate * network_share(false));
+  }
+  return entry->second;
 }
 
 NetworkEnds Wiring::ends_of(RankId from, RankId to, ChannelId channel, const PortPair& pair) const {

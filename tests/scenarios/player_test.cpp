@@ -192,6 +192,35 @@ TEST(Player, StoresInHostMemoryFollowTheReads) {
   EXPECT_EQ(bench.play(schedule).time, Duration::nanoseconds(200 + (1600 + 200) + 1600));
 }
 
+// 1000 bytes are sent over a link of 1 byte a nanosecond and copied at 10: half of the copy's
+// stores, 50 ns, waits beside the link; the receiver needs 200 ns. Threads that are slower than the
+// link take their three operands' time, 3000 ns, and the receiver's two, whatever waits.
+TEST(Player, StoresInItsOwnMemoryWaitWithThoseToAPeer) {
+  Step copy;
+  copy.op = Op::kCopy;
+  copy.bytes = Bytes(1000);
+  const Schedule schedule = schedule_of({{send(1, 1000), copy}, {receive(0, 1000)}});
+  const auto time = [&](const Schedule& played, std::int64_t link, std::int64_t stream, Ratio wait,
+                        Duration host_memory = {}) {
+    Bench bench;
+    bench.carried = false;
+    bench.rate = kRate * link;
+    bench.read_round_trip = host_memory;
+    bench.speed = LaneSpeed{kRate * stream, Duration(), Bytes(), Bytes(250), wait};
+    return bench.play(played).time;
+  };
+  const Ratio half{1, 2};
+  EXPECT_EQ(time(schedule, 1, 10, {0, 1}), Duration::nanoseconds(1000 + 200));
+  EXPECT_EQ(time(schedule, 1, 10, half), Duration::nanoseconds(50 + 1000 + 200));
+  EXPECT_EQ(time(schedule, 10, 1, half), Duration::nanoseconds(3000 + 2000));
+  // Without the copy there is nothing to wait for.
+  EXPECT_EQ(time(schedule_of({{send(1, 1000)}, {receive(0, 1000)}}), 1, 10, half),
+            Duration::nanoseconds(1000 + 200));
+  // Nor where the buffer lies in host memory: the reader's four rounds take what they took.
+  EXPECT_EQ(time(schedule, 1, 10, half, Duration::nanoseconds(400)),
+            Duration::nanoseconds(1000 + 4 * 400));
+}
+
 TEST(Player, EachPrimitivePaysItsSynchronisation) {
   Bench bench;
   bench.carried = false;

@@ -67,6 +67,32 @@ TEST(Primitive, RingAllGatherCopiesItsOwnShareWithTheFirstSend) {
             (std::vector<std::string>{"r0 s1 3", "r1 s1 3", "r1 s0 2"}));
 }
 
+// The output is written by the copy of the own share and by what arrives, slice by slice.
+TEST(Primitive, WhatIsStoredIsTheOutput) {
+  collectives::Options options = options_of(4096, 2048);
+  options.slices = 2;
+  const auto stored = [](const Schedule& schedule) {
+    const collectives::Connections connections = collectives::connections_of(schedule);
+    std::vector<std::int64_t> found;
+    Primitive primitive;
+    for (std::size_t at = 0; at < schedule.lanes[0].steps.size(); at = primitive.end) {
+      parse_primitive(schedule.lanes[0], connections.of_step[0], at, Grouping::kPrimitives,
+                      primitive);
+      found.push_back(primitive.stored.count());
+    }
+    return found;
+  };
+  // send and copy, receive: two slices of each.
+  EXPECT_EQ(stored(collectives::ring_all_gather(shape_of(2), options)),
+            (std::vector<std::int64_t>{1024, 1024, 1024, 1024}));
+  // send; reduce, copy and send; receive.
+  EXPECT_EQ(stored(collectives::ring_all_reduce(shape_of(2), options)),
+            (std::vector<std::int64_t>{0, 0, 1024, 1024, 1024, 1024}));
+  // send; receive and reduce.
+  EXPECT_EQ(stored(collectives::ring_reduce_scatter(shape_of(2), options)),
+            (std::vector<std::int64_t>{0, 0, 1024, 1024}));
+}
+
 // The last receive of a loop and the first send of the next are of different chunks.
 TEST(Primitive, ALoopEndsWithItsLastReceive) {
   const Schedule gather = collectives::ring_all_gather(shape_of(2), options_of(4096, 1024));

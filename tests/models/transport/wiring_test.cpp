@@ -51,6 +51,14 @@ class OnTheCase : public ::testing::Test {
     return rate;
   }
 
+  std::vector<std::string> names(const std::vector<engine::LinkId>& links) {
+    std::vector<std::string> path;
+    for (const engine::LinkId link : links) {
+      path.push_back(engine_->name(link));
+    }
+    return path;
+  }
+
   topologies::Catalog catalog_;
   params::Transports transports_;
   topologies::Cluster cluster_;
@@ -147,13 +155,6 @@ TEST_F(OnTheCase, PxnGoesByTheGpuNextToTheNic) {
   for (std::vector<NetPort>& channels : options.ports) {
     channels[0].gdr_send = channels[0].gdr_receive = true;
   }
-  const auto names = [&](const std::vector<engine::LinkId>& links) {
-    std::vector<std::string> path;
-    for (const engine::LinkId link : links) {
-      path.push_back(engine_->name(link));
-    }
-    return path;
-  };
   const Connection near = wire(options).connect(RankId(0), RankId(4), ChannelId(0));
   const Connection far = wire(options).connect(RankId(2), RankId(4), ChannelId(0));
   options.ports[2][0].relay = RankId(0);
@@ -196,7 +197,67 @@ TEST_F(OnTheCase, WithoutP2PThroughSharedMemory) {
   EXPECT_EQ(wire(options).connect(RankId(0), RankId(1), ChannelId(0)).transport, "shm");
   options.shm = false;
   Wiring neither = wire(options);
-  EXPECT_THROW(neither.connect(RankId(0), RankId(1), ChannelId(0)), InputError);
+  try {
+    neither.connect(RankId(0), RankId(1), ChannelId(0));
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_EQ(std::string(error.what()),
+              "error: rank 0 and rank 1 share a host, but NCCL may use neither P2P nor shared "
+              "memory between them, and there is no network");
+  }
+}
+
+// The kernel hands back what goes to an address of its own: no NIC, no wire, and the one copy of
+// the sender's that the receiver's copy reads, where between hosts a NIC reads and another writes.
+TEST_F(OnTheCase, WithoutP2PAndSharedMemoryBySocketsThroughTheKernel) {
+  WiringOptions options = over(Network::kSocket, 0, "eth0");
+  options.p2p = [](RankId, RankId) { return false; };
+  options.shm = false;
+  Wiring wiring = wire(options);
+  const Connection inside = wiring.connect(RankId(0), RankId(1), ChannelId(0));
+  EXPECT_EQ(inside.name, "rank 0 -> rank 1 by socket over eth0");
+  EXPECT_EQ(inside.rate_cap, transports_.socket_cpu.socket);
+  EXPECT_EQ(names(inside.path),
+            (std::vector<std::string>{"node0/memory0->node0/cpu0", "node0/cpu0->node0/memory0",
+                                      "node0/memory0->node0/cpu0", "node0/cpu0->node0/memory0",
+                                      "rank 0 proxy thread", "rank 1 proxy thread"}));
+  EXPECT_EQ(names(inside.fill).back(), "node0/cpu0->node0/memory0");
+  EXPECT_EQ(names(inside.drain).front(), "node0/memory0->node0/cpu0");
+  // Between sockets the receiver's CPU fetches it.
+  const std::vector<std::string> apart =
+      names(wiring.connect(RankId(0), RankId(2), ChannelId(0)).path);
+  EXPECT_EQ(apart[3], "node0/cpu0->node0/cpu1");
+  EXPECT_EQ(apart[4], "node0/cpu1->node0/memory1");
+  EXPECT_TRUE(wiring.ports(RankId(0), RankId(1), ChannelId(0)).has_value());
+}
+
+// An HCA hands back what two of its own queue pairs send each other, at the rate of its port.
+TEST_F(OnTheCase, WithoutP2PAndSharedMemoryByTheHcaItself) {
+  WiringOptions options = over(Network::kInfiniBand, 1, "mlx5_0");
+  options.p2p = [](RankId, RankId) { return false; };
+  options.shm = false;
+  for (std::vector<NetPort>& channels : options.ports) {
+    channels[0].gdr_send = channels[0].gdr_receive = true;
+  }
+  Wiring wiring = wire(options);
+  const Connection inside = wiring.connect(RankId(0), RankId(1), ChannelId(0));
+  EXPECT_EQ(inside.transport, "ib");
+  const std::vector<std::string> path = names(inside.path);
+  EXPECT_EQ(std::count(path.begin(), path.end(), "node0/mlx5_0 loopback"), 1);
+  EXPECT_NEAR(narrowest(inside).as_gigabits_per_second(), 100.0 * 4096 / 4122 * 0.981, 1e-6);
+  // No cable, which a way to another host has.
+  const auto cable = [](const std::string& name) { return name.find("leaf") != std::string::npos; };
+  EXPECT_TRUE(std::none_of(path.begin(), path.end(), cable));
+  const std::vector<std::string> across =
+      names(wiring.connect(RankId(0), RankId(4), ChannelId(0)).path);
+  EXPECT_TRUE(std::any_of(across.begin(), across.end(), cable));
+  // All that loops back shares it.
+  const Connection back = wiring.connect(RankId(1), RankId(0), ChannelId(0));
+  const auto is_loopback = [&](engine::LinkId link) {
+    return engine_->name(link) == "node0/mlx5_0 loopback";
+  };
+  EXPECT_EQ(*std::find_if(inside.path.begin(), inside.path.end(), is_loopback),
+            *std::find_if(back.path.begin(), back.path.end(), is_loopback));
 }
 
 TEST_F(OnTheCase, NicsOfDifferentNetworksCannotTalk) {
