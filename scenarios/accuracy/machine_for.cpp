@@ -214,6 +214,14 @@ Machine plain_host(const SystemFacts& facts, const Catalog& catalog,
   machine.sockets = 2;
   const std::int32_t per_socket = facts.numa_per_socket.value_or(1);
   machine.numa_nodes = machine.sockets * per_socket;
+  constexpr std::int32_t kQuadrants = 4;
+  if (cpu->vendor == "AuthenticAMD" && facts.numa_per_socket && per_socket < kQuadrants &&
+      !facts.gpudirect) {
+    // NVIDIA's advice in github.com/NVIDIA/nccl-tests issue 115; one user gained a sixth by NPS 4,
+    // another (issue 293) a factor of 8.
+    assumptions.push_back(fmt::format(
+        "what NPS={} costs GPUs that use host memory of AMD hosts is not modelled", per_socket));
+  }
   machine.pcie_generation = facts.pcie_generation.value_or(facts.gpu->pcie_generation);
   if (facts.cpu_by_buses != nullptr) {
     machine.pcie_generation =

@@ -101,7 +101,8 @@ void add_host_work(const Facts& facts, std::vector<FittedParameter>& list) {
                   }});
   list.push_back(
       {"host.flag_check", [](double f, Transports& t, Catalog&) { multiply(t.host.flag_check, f); },
-       [](const Record& r, Bytes bytes) { return !Facts::one_host(r) && bytes <= Bytes::mib(4); }});
+       [](const Record& r, Bytes bytes) { return !Facts::one_host(r) && bytes <= Bytes::mib(4); },
+       Protocol::kLowLatency});
 }
 
 void add_blocks(const Facts& facts, std::vector<FittedParameter>& list) {
@@ -116,7 +117,7 @@ void add_blocks(const Facts& facts, std::vector<FittedParameter>& list) {
                         multiply(block.slower[at(protocol)], f);
                       });
                     },
-                    before_hopper});
+                    before_hopper, protocol});
   }
   list.push_back({"slower.Simple, sm 100",
                   [](double f, Transports& t, Catalog&) {
@@ -124,14 +125,14 @@ void add_blocks(const Facts& facts, std::vector<FittedParameter>& list) {
                       multiply(block.slower[at(Protocol::kSimple)], f);
                     });
                   },
-                  blackwell});
+                  blackwell, Protocol::kSimple});
   list.push_back({"stream.Simple, sm 100",
                   [](double f, Transports& t, Catalog&) {
                     change_blocks(t, kBlackwell, 1000, [&](params::BlockSpeed& block) {
                       multiply(block.stream[at(Protocol::kSimple)], f);
                     });
                   },
-                  blackwell});
+                  blackwell, Protocol::kSimple});
   list.push_back({"nvlink_share, sm 80",
                   [](double f, Transports& t, Catalog&) {
                     change_blocks(t, 80, kHopper, [&](params::BlockSpeed& block) {
@@ -140,7 +141,14 @@ void add_blocks(const Facts& facts, std::vector<FittedParameter>& list) {
                       }
                     });
                   },
-                  before_hopper});
+                  before_hopper, std::nullopt});
+  list.push_back(
+      {"stores_wait",
+       [](double f, Transports& t, Catalog&) { multiply_share(t.blocks.stores_wait, f); },
+       [](const Record& r, Bytes bytes) {
+         return Facts::one_host(r) && Facts::nvlink(r) && bytes >= Bytes::mib(1);
+       },
+       std::nullopt});
 }
 
 /// Latency of the NICs whose name begins with `model`; records have `word` in the NIC's type.
@@ -159,18 +167,19 @@ FittedParameter nic_latency(const char* model, const char* word) {
 }
 
 void add_networks(std::vector<FittedParameter>& list) {
-  list.push_back({"rdma.latency.LL128",
-                  [](double f, Transports& t, Catalog&) {
-                    multiply(t.rdma.latency[at(Protocol::kLowLatency128)], f);
-                  },
-                  [](const Record& r, Bytes bytes) {
-                    return !Facts::one_host(r) && bytes <= Bytes::mib(256);
-                  }});
+  list.push_back(
+      {"rdma.latency.LL128",
+       [](double f, Transports& t, Catalog&) {
+         multiply(t.rdma.latency[at(Protocol::kLowLatency128)], f);
+       },
+       [](const Record& r, Bytes bytes) { return !Facts::one_host(r) && bytes <= Bytes::mib(256); },
+       Protocol::kLowLatency128});
   list.push_back({"rdma.share.LL128",
                   [](double f, Transports& t, Catalog&) {
                     multiply_share(t.rdma.share[at(Protocol::kLowLatency128)], f);
                   },
-                  [](const Record& r, Bytes) { return !Facts::one_host(r); }});
+                  [](const Record& r, Bytes) { return !Facts::one_host(r); },
+                  Protocol::kLowLatency128});
   list.push_back(nic_latency("EFA", "EFA"));
   list.push_back(nic_latency("ConnectX-7 gIB", "gIB"));
   list.push_back(nic_latency("gVNIC TCPXO", "TCPXO"));
@@ -221,7 +230,14 @@ struct JudgedPoint {
   double measured = 0;
   double error = 0;  // with the parameters as they are
   std::int32_t fold = 0;
+  std::string choice;  // "Ring/Simple"
 };
+
+bool concerns(const FittedParameter& parameter, const JudgedPoint& point) {
+  const bool travels =
+      !parameter.protocol || point.choice.ends_with("/" + params::to_string(*parameter.protocol));
+  return travels && parameter.concerns(*point.record, point.bytes);
+}
 
 std::vector<JudgedPoint> judged_points(const std::vector<Record>& records, const Report& report) {
   CHECK(records.size() == report.records.size(), "{} records, {} results", records.size(),
@@ -240,8 +256,8 @@ std::vector<JudgedPoint> judged_points(const std::vector<Record>& records, const
     }
     for (const PointResult& point : result.points) {
       if (point.predicted_GBps && !point.noisy) {
-        points.push_back(
-            {&records[i], point.bytes, point.measured_GBps, *point.error(), fold_of.at(result.id)});
+        points.push_back({&records[i], point.bytes, point.measured_GBps, *point.error(),
+                          fold_of.at(result.id), point.choice});
       }
     }
   }
@@ -269,7 +285,7 @@ std::vector<Trial> try_all(const std::vector<FittedParameter>& parameters,
       const Context with = scaled.context();
       Predictor predictor(scaled.library, with, engine);
       for (const JudgedPoint& point : points) {
-        if (!parameters[parameter].concerns(*point.record, point.bytes)) {
+        if (!concerns(parameters[parameter], point)) {
           continue;
         }
         const std::optional<double> error =
@@ -354,7 +370,7 @@ std::vector<RefitResult> refit(const std::vector<Record>& records, const Report&
     std::vector<std::size_t> moved;
     for (std::size_t i = 0; i < parameters.size(); ++i) {
       const bool concerned = std::any_of(points.begin(), points.end(), [&](const auto& point) {
-        return point.fold == fold.fold && parameters[i].concerns(*point.record, point.bytes);
+        return point.fold == fold.fold && concerns(parameters[i], point);
       });
       if (!best[i]) {
         if (concerned) {
@@ -376,7 +392,7 @@ std::vector<RefitResult> refit(const std::vector<Record>& records, const Report&
         continue;
       }
       const bool changed = std::any_of(moved.begin(), moved.end(), [&](std::size_t i) {
-        return parameters[i].concerns(*point.record, point.bytes);
+        return concerns(parameters[i], point);
       });
       const double error = changed ? error_of(predictor, point).value_or(point.error) : point.error;
       errors.add(point.bytes, std::abs(error));

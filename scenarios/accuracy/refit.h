@@ -23,6 +23,9 @@ struct FittedParameter {
   std::function<void(double factor, params::Transports& transports, topologies::Catalog& catalog)>
       scale;
   std::function<bool(const Record& record, Bytes bytes)> concerns;
+  /// It changes what goes by this protocol alone; nothing: by each. NCCL's choices do not depend on
+  /// these parameters.
+  std::optional<params::Protocol> protocol = std::nullopt;
 };
 
 /// Those of docs/models/transport.md. Keeps a reference to `catalog`, which names the GPUs.

@@ -316,6 +316,24 @@ TEST(BuildSystem, NicOnTheOtherSocket) {
   EXPECT_EQ(data_nics(host(built)).front()->attach, "cpu4");
 }
 
+// Known to cost bandwidth, not by how much: the report says so.
+TEST(BuildSystem, OneNumaNodeASocketOnAmdIsSaidNotToBeModelled) {
+  const auto assumed = [](const char* cpu, const char* conditions) {
+    const BuiltSystem built = build(fmt::format(
+        R"j({{"gpu": "A100-PCIE-40GB", "gpus_per_node": 1, "nodes": 2, "nic": {}, "cpu": "{}",
+        "conditions": {{{}}}}})j",
+        nic_of("ConnectX-6", 1, 200, "InfiniBand HDR"), cpu, conditions));
+    const std::string text =
+        "what NPS=1 costs GPUs that use host memory of AMD hosts is not modelled";
+    return std::count(built.assumptions.begin(), built.assumptions.end(), text);
+  };
+  EXPECT_EQ(assumed("2x EPYC 7352", R"j("nps": 1, "gdr": false)j"), 1);
+  EXPECT_EQ(assumed("2x EPYC 7352", R"j("nps": 4, "gdr": false)j"), 0);
+  EXPECT_EQ(assumed("2x EPYC 7352", R"j("nps": 1)j"), 0);
+  EXPECT_EQ(assumed("2x EPYC 7352", R"j("gdr": false)j"), 0);
+  EXPECT_EQ(assumed("Xeon Platinum 8480", R"j("nps": 1, "gdr": false)j"), 0);
+}
+
 TEST(BuildSystem, ATrainedDownLink) {
   const BuiltSystem built = build(hopper(8, 2, kEight, R"j(, "pcie": "Gen3 x8")j"));
   EXPECT_EQ(host(built).gpu_pcie_lanes, 8);

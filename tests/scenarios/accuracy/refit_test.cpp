@@ -58,7 +58,8 @@ TEST(Refit, EachParameterChangesSomethingOfTheCatalogue) {
                                         t.pcie_share.peer_reads.bps(),
                                         t.pcie_share.peers_across_sockets.bps(),
                                         t.pcie_share.translated.bps(),
-                                        scale(1'000'000, t.pcie_share.host_both_ways)};
+                                        scale(1'000'000, t.pcie_share.host_both_ways),
+                                        scale(1'000'000, t.blocks.stores_wait)};
     for (const Ratio share : t.rdma.share) {
       values.push_back(scale(1'000'000, share));
     }
