@@ -16,6 +16,7 @@
 // Left out: acknowledgements. Source of the order and of the proxy
 // threads: NCCL 2.18 to 2.30, src/transport.cc, src/transport/*.cc, src/proxy.cc.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -158,9 +159,9 @@ class Wiring {
   enum class Meeting { kOnTheWire, kInTheKernel, kInTheHca };
   [[nodiscard]] Meeting meeting_of(RankId from, RankId to, const PortPair& pair) const;
   /// Appends what lies between the two sides of one host.
-  void append_meeting(Connection& connection, RankId from, RankId to, const PortPair& pair);
-  /// Appends the ways between two ports to a connection that has the sender's side, and the
-  /// receiver's.
+  void append_meeting(Connection& connection, RankId from, RankId to, const PortPair& pair,
+                      Meeting meeting);
+  /// Appends the ways between two ports and the receiver's side.
   void append_network(Connection& connection, RankId from, RankId to, ChannelId channel,
                       const PortPair& pair);
   void append_sender(Connection& connection, RankId rank, const NetPort& port, Meeting meeting);
@@ -193,7 +194,7 @@ class Wiring {
   std::map<topologies::LinkId, Ratio> degraded_;
   std::vector<std::optional<engine::LinkId>> links_;  // by fabric link
   std::map<RankId, engine::LinkId> proxies_;
-  std::map<std::pair<std::size_t, std::size_t>, engine::LinkId> loopbacks_;  // by host and NIC
+  std::map<std::array<std::size_t, 3>, engine::LinkId> loopbacks_;  // by host, NIC and port
 };
 
 }  // namespace busbw::transport

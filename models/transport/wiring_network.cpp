@@ -36,7 +36,7 @@ Connection Wiring::connect_network(RankId from, RankId to, ChannelId channel) {
   if (meeting == Meeting::kOnTheWire) {
     append_network(connection, from, to, channel, *pair);
   } else {
-    append_meeting(connection, from, to, *pair);
+    append_meeting(connection, from, to, *pair, meeting);
     append_receiver(connection, to, pair->in, meeting);
   }
   std::vector<engine::LinkId> threads;
@@ -92,10 +92,11 @@ Wiring::Meeting Wiring::meeting_of(RankId from, RankId to, const PortPair& pair)
   return same ? Meeting::kInTheHca : Meeting::kOnTheWire;
 }
 
-void Wiring::append_meeting(Connection& connection, RankId from, RankId to, const PortPair& pair) {
+void Wiring::append_meeting(Connection& connection, RankId from, RankId to, const PortPair& pair,
+                            Meeting meeting) {
   const Gpu source = gpu_of(from);
   const Gpu target = gpu_of(to);
-  if (meeting_of(from, to, pair) == Meeting::kInTheHca) {
+  if (meeting == Meeting::kInTheHca) {
     connection.path.push_back(loopback_of(source.host, pair.out));
     return;
   }
@@ -111,7 +112,7 @@ void Wiring::append_meeting(Connection& connection, RankId from, RankId to, cons
 }
 
 engine::LinkId Wiring::loopback_of(std::size_t host, const NetPort& port) {
-  const auto [entry, is_new] = loopbacks_.try_emplace({host, port.nic});
+  const auto [entry, is_new] = loopbacks_.try_emplace({host, port.nic, port.port});
   if (is_new) {
     const std::string& name = built_.fabric.node(built_.nics[host][port.nic]).name;
     entry->second = engine_.add_link(

@@ -256,8 +256,15 @@ TEST_F(OnTheCase, WithoutP2PAndSharedMemoryByTheHcaItself) {
   const auto is_loopback = [&](engine::LinkId link) {
     return engine_->name(link) == "node0/mlx5_0 loopback";
   };
-  EXPECT_EQ(*std::find_if(inside.path.begin(), inside.path.end(), is_loopback),
-            *std::find_if(back.path.begin(), back.path.end(), is_loopback));
+  const engine::LinkId shared = *std::find_if(inside.path.begin(), inside.path.end(), is_loopback);
+  EXPECT_EQ(*std::find_if(back.path.begin(), back.path.end(), is_loopback), shared);
+  // Of its port: another one has its own.
+  options.ports[0][0].port = options.ports[1][0].port = 1;
+  Wiring ports = wire(options);
+  const Connection second = ports.connect(RankId(0), RankId(1), ChannelId(0));
+  const Connection first = ports.connect(RankId(3), RankId(2), ChannelId(0));
+  EXPECT_NE(*std::find_if(second.path.begin(), second.path.end(), is_loopback),
+            *std::find_if(first.path.begin(), first.path.end(), is_loopback));
 }
 
 TEST_F(OnTheCase, NicsOfDifferentNetworksCannotTalk) {
