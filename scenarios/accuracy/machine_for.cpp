@@ -214,14 +214,6 @@ Machine plain_host(const SystemFacts& facts, const Catalog& catalog,
   machine.sockets = 2;
   const std::int32_t per_socket = facts.numa_per_socket.value_or(1);
   machine.numa_nodes = machine.sockets * per_socket;
-  constexpr std::int32_t kQuadrants = 4;
-  if (cpu->vendor == "AuthenticAMD" && facts.numa_per_socket && per_socket < kQuadrants &&
-      !facts.gpudirect) {
-    // NVIDIA's advice in github.com/NVIDIA/nccl-tests issue 115; one user gained a sixth by NPS 4,
-    // another (issue 293) a factor of 8.
-    assumptions.push_back(fmt::format(
-        "what NPS={} costs GPUs that use host memory of AMD hosts is not modelled", per_socket));
-  }
   machine.pcie_generation = facts.pcie_generation.value_or(facts.gpu->pcie_generation);
   if (facts.cpu_by_buses != nullptr) {
     machine.pcie_generation =
@@ -254,6 +246,20 @@ bool are_parted(const SystemFacts& facts, const Machine& whole) {
   const bool rdma = facts.nic.model != nullptr && facts.nic.carrier != Carrier::kSocket;
   return facts.pods && rdma && facts.gpu_nic_path.empty() &&
          whole.gpus.size() > static_cast<std::size_t>(facts.gpus);
+}
+
+/// NVIDIA's advice for GPUs that use the host's memory is four NUMA nodes a socket on AMD
+/// (github.com/NVIDIA/nccl-tests issue 115); what fewer cost differs from 1/7 there to 7/8 (issue
+/// 293).
+void tell_of_few_nodes(const SystemFacts& facts, const topologies::CpuModel* cpu,
+                       std::vector<std::string>& assumptions) {
+  constexpr std::int32_t kAdvised = 4;
+  if (cpu != nullptr && cpu->vendor == "AuthenticAMD" && !facts.gpudirect &&
+      facts.numa_per_socket.value_or(kAdvised) < kAdvised) {
+    assumptions.push_back(
+        fmt::format("what NPS={} costs GPUs that use host memory of AMD hosts is not modelled",
+                    *facts.numa_per_socket));
+  }
 }
 
 /// A slot or board that runs slower than the machine could.
@@ -310,6 +316,7 @@ Machine machine_for(const SystemFacts& said, const std::vector<std::int32_t>& gp
   machine.acs_redirect = machine.acs_redirect || facts.acs_redirect;
   machine.dma_translation = machine.dma_translation || facts.dma_translation;
   lower_pcie(facts, machine);
+  tell_of_few_nodes(facts, catalog.cpu(machine.cpu_model), assumptions);
   return machine;
 }
 
