@@ -26,6 +26,7 @@ constexpr real::Milliseconds kSweep{120'000};  // for OpenSM; 648 hosts take 2 s
 constexpr real::Milliseconds kLook{20};
 constexpr real::Milliseconds kEnd{1000};
 constexpr const char* kPackage = "ibsim-utils";
+constexpr const char* kPriority = "14";  // of 0 to 15
 
 real::Descriptor open_log(const std::string& path) {
   real::Descriptor log(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
@@ -148,10 +149,11 @@ std::unique_ptr<ChildProcess> EmulatedFabric::start(const std::vector<std::strin
 
 void EmulatedFabric::manage(const std::string& engine) {
   const std::string log = folder() + "/osm.log";
-  // -d 2: every line of the log is there at once.
-  manager_ =
-      start({find_program("opensm", "opensm"), "-R", engine, "-D", "0x43", "-d", "2", "-f", log},
-            "", true);
+  // -d 2: every line of the log is there at once. -p: of two subnet managers of one priority the
+  // lower GUID is master (InfiniBand Architecture Specification 1, 14.4.1), which a host's is.
+  manager_ = start({find_program("opensm", "opensm"), "-R", engine, "-p", kPriority, "-D", "0x43",
+                    "-d", "2", "-f", log},
+                   "", true);
   const real::Deadline deadline = real::Deadline::in(kSweep);
   while (!fs::exists(log) || read_file(log).find("SUBNET UP") == std::string::npos) {
     if (const std::optional<int> status = manager_->wait(kLook)) {

@@ -195,7 +195,7 @@ run_guest() {
 # show_guest: what the kernel of the guest and qemu said, if anything.
 show_guest() {
   cat "$work/qemu" "$work/console" 2>/dev/null | tr -d '\r' |
-    grep -v -e '^$' -e 'reboot: Power down$' | tail -n 40 |
+    grep -v -e '^$' -e 'reboot: Power down$' | tail -n 120 | # a kernel's last words, whole
     sed 's/^/busbw: guest: /' >&2
 }
 

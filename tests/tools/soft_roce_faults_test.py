@@ -15,12 +15,17 @@ PROGRAM = pathlib.Path(os.environ['BUSBW_PROGRAM'])
 SOAK = PROGRAM.parent / 'tests/real/soak/real_soak'
 SKIPPED = 77  # what CTest takes as skipped; the reason is the last line printed
 LIMIT = 2400  # s: an emulated processor that others share
+# Under these rdma_rxe of Linux 6.1 can spin, which ends the guest: seen with port-down, and once
+# with one of the others. Nothing in user space runs any more then.
+MAY_HANG = ('down-2s', 'down-for-good', 'down-in-silence', 'loss', 'port-down')
 
-# Inside the guest. `case NAME COMMAND...` runs it; the lines between its marks are what it said.
+# Inside the guest. `case_ NAME COMMAND...` runs it if CASES names it; the lines between its marks
+# are what it said.
 SCRIPT = r'''
 echo guest >/proc/sys/kernel/hostname
 case_() {
   local name=$1 start=$SECONDS status
+  [[ " $CASES " == *" $name "* ]] || return
   shift
   echo "=== $name"
   "$@" 2>&1
@@ -111,12 +116,15 @@ case_ port-down during 'ip link set roce1 down' --iters 1000000
 PID = r'\(guest:\d+\)'
 
 
-def guest():
-    """{name: (exit status, seconds, output)} of the cases."""
+NAMES = re.findall(r'^case_ (\S+) ', SCRIPT, re.M)
+
+
+def guest(names):
+    """Runs cases: ({name: (exit status, seconds, output)}, the one that its end cut or '')."""
     result = subprocess.run(
         [ROOT / 'tools/soft-roce', '--timeout', str(LIMIT), '--', 'bash', '-c', SCRIPT],
-        env=dict(os.environ, SOAK=str(SOAK)), capture_output=True, text=True,
-        timeout=LIMIT + 600, check=False, stdin=subprocess.DEVNULL)
+        env=dict(os.environ, SOAK=str(SOAK), CASES=' '.join(names)), capture_output=True,
+        text=True, timeout=LIMIT + 600, check=False, stdin=subprocess.DEVNULL)
     if result.returncode == 3 and 'soft-RoCE cannot be had here' in result.stderr:
         print(result.stderr.splitlines()[-1], flush=True)
         os._exit(SKIPPED)
@@ -125,21 +133,45 @@ def guest():
                                                   result.stdout, re.M | re.S):
         cases[name] = (int(status), int(seconds), text)
         print(f'{name}: status {status}, {seconds} s\n{text}', end='', flush=True)
-    if result.returncode != 0 and not cases:
+    left = [name for name in names if name not in cases]
+    if result.returncode != 0:
+        print(f'tools/soft-roce: status {result.returncode}, not run to their end: '
+              f'{" ".join(left)}\n{result.stderr}', flush=True)
+    if result.returncode != 0 and '===' not in result.stdout:
         raise AssertionError(result.stderr)
-    return cases, 'soft lockup' in result.stderr
+    ended = left and 'the guest ended without a status' in result.stderr
+    return cases, left[0] if ended else ''
+
+
+def all_cases():
+    """({name: ...} as guest() has them, {those during which two guests ended}).
+
+    A guest whose kernel hangs is followed by another with the cases that are left.
+    """
+    cases, ended, hung = {}, [], set()
+    while True:
+        found, cut = guest([name for name in NAMES if name not in cases and name not in hung])
+        cases.update(found)
+        if not cut or len(ended) == 4:
+            return cases, hung
+        if cut in ended:
+            hung.add(cut)
+        ended.append(cut)
 
 
 class Faults(unittest.TestCase):
     cases = {}
-    locked_up = False  # the kernel of the guest, which ended it
+    hung = set()
 
     @classmethod
     def setUpClass(cls):
-        cls.cases, cls.locked_up = guest()
+        cls.cases, cls.hung = all_cases()
 
     def said(self, name, status=3):
         """What a case said, which ended with this status."""
+        if name in self.hung and name in MAY_HANG:
+            print(f'skipped: the kernel of two guests hung in the case {name}', flush=True)
+            self.skipTest(f'the kernel of two guests hung in the case {name}')
         self.assertIn(name, self.cases)
         found, _, text = self.cases[name]
         self.assertEqual(found, status, text)
@@ -235,9 +267,13 @@ class Faults(unittest.TestCase):
         text = self.said('byte-count')
         self.assertIn('the ranks do not run the same collective with the same byte count', text)
 
-    def test_link(self):
+    def test_link_that_comes_back(self):
         self.assert_right('down-2s')
+
+    def test_loss(self):
         self.assert_right('loss')
+
+    def test_link_down_for_good(self):
         unreachable = (r'IBV_WC_RETRY_EXC_ERR \(12\): peer unreachable: link down, wrong GID '
                        r'index, another P_Key, QP time-out too short for the path '
                        r"\(NCCL_IB_TIMEOUT\), or the peer's queue pair is gone"
@@ -247,6 +283,8 @@ class Faults(unittest.TestCase):
             *(rf'rank {rank} {PID} failed: (RDMA WRITE with immediate|SEND of credits) failed: '
               rf'{unreachable}{self.on(rank, link)}'
               for rank in (0, 1) for link in ('0 -> 1', '1 -> 0')))
+
+    def test_link_down_in_silence(self):
         self.assert_silence('down-in-silence')
 
     def assert_silence(self, name):
@@ -258,11 +296,6 @@ class Faults(unittest.TestCase):
             r'0x\w+ GID [0-9a-f:.]+\)')
 
     def test_port_down(self):
-        if self.locked_up and 'port-down' not in self.cases:
-            # Seen once with Linux 6.1: nothing in user space runs any more then.
-            print('skipped: the kernel of the guest hung before the case port-down was over',
-                  flush=True)
-            self.skipTest('soft lockup of the guest')
         self.assert_silence('port-down')
         self.assertIn('the port is Down: link down', self.said('port-down'))
 
