@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 
 #include <fmt/format.h>
 
@@ -68,6 +69,22 @@ std::optional<std::string> algorithm_in(const std::string& text) {
        {"Ring", "Tree", "CollnetDirect", "CollnetChain", "NVLS", "NVLSTree", "PAT"}) {
     if (lower(word) == lower(name)) {
       return name;
+    }
+  }
+  return std::nullopt;
+}
+
+/// What starts a process for each GPU, if the words of a source ("docs/slurm-cluster/README.md")
+/// name one: a batch system or MPI.
+std::optional<std::string> launcher_in(const std::string& source) {
+  std::string words = lower(source);
+  std::replace_if(
+      words.begin(), words.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, ' ');
+  for (const std::string_view word : split(words, ' ')) {
+    for (const char* launcher : {"slurm", "srun", "batch", "mpi", "mpirun", "mpijob", "mpijobs"}) {
+      if (word == launcher) {
+        return launcher;
+      }
     }
   }
   return std::nullopt;
@@ -173,12 +190,16 @@ class SystemBuilder {
     hosts[host].nics[*nic].send_rate = slow.rate;
   }
 
-  /// Who drives the GPUs and what is timed. nccl-tests on one host is one process with -g, between
-  /// hosts MPI starts one a GPU; a framework always does.
+  /// Who drives the GPUs and what is timed. nccl-tests on one host is one process with -g, unless
+  /// a launcher started it; between hosts there is one a GPU, and a framework always does so.
   void set_program() {
     Workload& workload = built_.variant.workload;
     workload.timed_alone = record_.kind.rfind("torch", 0) == 0;
     if (record_.kind == "nccl-tests" && facts_.hosts == 1 && facts_.gpus > 1) {
+      if (const std::optional<std::string> launcher = launcher_in(record_.source)) {
+        assume(fmt::format("one process a GPU: the source is of '{}'", *launcher));
+        return;
+      }
       workload.gpus_per_process = facts_.gpus;
       assume(fmt::format("one process drives all {} GPUs", facts_.gpus));
     }

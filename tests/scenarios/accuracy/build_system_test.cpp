@@ -77,6 +77,12 @@ TEST(BuildSystem, WhoDrivesTheGpus) {
   EXPECT_EQ(alone.assumptions.back(), "one process drives all 8 GPUs");
   EXPECT_EQ(build(hopper(8, 2, kEight)).variant.workload.gpus_per_process, 1);
   Record record = record_of(hopper(8, 1, "null"));
+  record.source = "github.com/somebody/tests:nccl-tests/aws-batch/README.md (lines 3-9)";
+  const BuiltSystem started = build_system(record, library());
+  EXPECT_EQ(started.variant.workload.gpus_per_process, 1);
+  EXPECT_EQ(started.assumptions.back(), "one process a GPU: the source is of 'batch'");
+  record.source = "github.com/somebody/mpich-batches:README.md";  // other words
+  EXPECT_EQ(build_system(record, library()).variant.workload.gpus_per_process, 8);
   record.kind = "torch all_reduce_bench.py";
   const Workload framework = build_system(record, library()).variant.workload;
   EXPECT_EQ(framework.gpus_per_process, 1);
