@@ -288,15 +288,13 @@ Table refit_table(const Report& report) {
 std::vector<std::string> refit_lines(const Report& report) {
   std::vector<std::string> lines;
   for (const auto& result : report.refitted) {
-    if (!result.fold) {
-      continue;
-    }
     std::vector<std::string> moved;
     for (const auto& [name, factor] : result.moved) {
       moved.push_back(fmt::format("{} x {:g}", name, factor));
     }
     lines.push_back(fmt::format(
-        "fold {}: {}{}{}", *result.fold, moved.empty() ? "no parameter moved" : join(moved, ", "),
+        "{}: {}{}{}", result.fold ? fmt::format("fold {}", *result.fold) : "all sites",
+        moved.empty() ? "no parameter moved" : join(moved, ", "),
         result.unknown.empty() ? "" : "; no other site knows of ", join(result.unknown, ", ")));
   }
   return lines;

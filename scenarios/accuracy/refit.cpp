@@ -145,8 +145,10 @@ void add_blocks(const Facts& facts, std::vector<FittedParameter>& list) {
   list.push_back(
       {"stores_wait",
        [](double f, Transports& t, Catalog&) { multiply_share(t.blocks.stores_wait, f); },
+       // Of more hosts the links between them hide it, and playing them takes minutes.
        [](const Record& r, Bytes bytes) {
-         return Facts::one_host(r) && Facts::nvlink(r) && bytes >= Bytes::mib(1);
+         constexpr std::int32_t kHosts = 4;
+         return Facts::nvlink(r) && r.system.nodes.value_or(1) <= kHosts && bytes >= Bytes::mib(1);
        },
        std::nullopt});
 }
@@ -231,6 +233,7 @@ struct JudgedPoint {
   double error = 0;  // with the parameters as they are
   std::int32_t fold = 0;
   std::string choice;  // "Ring/Simple"
+  std::string site;
 };
 
 bool concerns(const FittedParameter& parameter, const JudgedPoint& point) {
@@ -257,7 +260,7 @@ std::vector<JudgedPoint> judged_points(const std::vector<Record>& records, const
     for (const PointResult& point : result.points) {
       if (point.predicted_GBps && !point.noisy) {
         points.push_back({&records[i], point.bytes, point.measured_GBps, *point.error(),
-                          fold_of.at(result.id), point.choice});
+                          fold_of.at(result.id), point.choice, result.site});
       }
     }
   }
@@ -279,25 +282,117 @@ std::vector<Trial> try_all(const std::vector<FittedParameter>& parameters,
                            const Context& context, EngineChoice engine) {
   std::vector<Trial> trials;
   for (std::size_t parameter = 0; parameter < parameters.size(); ++parameter) {
+    std::map<std::string, std::int64_t> of_site;
+    for (const JudgedPoint& point : points) {
+      of_site[point.site] += concerns(parameters[parameter], point) ? 1 : 0;
+    }
     for (const double factor : refit_factors()) {
       Scaled scaled(library, context);
       parameters[parameter].scale(factor, scaled.transports, scaled.library.catalog);
       const Context with = scaled.context();
       Predictor predictor(scaled.library, with, engine);
-      for (const JudgedPoint& point : points) {
+      for (std::size_t i = 0; i < points.size(); ++i) {
+        const JudgedPoint& point = points[i];
         if (!concerns(parameters[parameter], point)) {
           continue;
         }
         const std::optional<double> error =
             factor == 1 ? std::optional(point.error) : error_of(predictor, point);
         if (error) {
-          trials.push_back({parameter, factor, point.fold, *error});
+          trials.push_back({parameter, factor, point.fold, *error, i,
+                            1 / static_cast<double>(of_site.at(point.site))});
         }
       }
     }
   }
   return trials;
 }
+
+/// Parameters chosen together; see the head of refit.h.
+class Choice {
+ public:
+  explicit Choice(std::size_t parameters) : of_(parameters), chosen_(parameters) {}
+
+  void add(const Trial& trial) {
+    const double error = std::log1p(trial.error);
+    of_.at(trial.parameter)[trial.factor][trial.point] = {error, trial.weight};
+    chosen_.at(trial.parameter) = 1;
+    if (trial.factor == 1) {
+      base_[trial.point] = error;
+    }
+  }
+
+  [[nodiscard]] std::vector<std::optional<double>> make() {
+    constexpr int kRounds = 50;  // each round lessens one sum; 3 to 5 have been enough
+    now_ = base_;
+    bool moved = true;
+    for (int round = 0; round < kRounds && moved; ++round) {
+      moved = false;
+      for (std::size_t parameter = 0; parameter < of_.size(); ++parameter) {
+        moved = (chosen_[parameter] && take_best(parameter)) || moved;
+      }
+    }
+    return chosen_;
+  }
+
+ private:
+  /// What the parameter at this factor adds to log(predicted / measured) of a point.
+  [[nodiscard]] double effect(std::size_t parameter, double factor, std::size_t point) const {
+    const auto& factors = of_[parameter];
+    const auto found = factors.find(factor);
+    if (factor == 1 || found == factors.end()) {
+      return 0;
+    }
+    const auto error = found->second.find(point);
+    return error == found->second.end() ? 0 : error->second.error - base_.at(point);
+  }
+
+  /// Weighted sum of |log(predicted / measured)| with this factor instead of the one that is
+  /// chosen.
+  [[nodiscard]] double sum(std::size_t parameter, double factor) const {
+    double total = 0;
+    for (const auto& [point, played] : of_[parameter].at(1)) {
+      total +=
+          played.weight * std::abs(now_.at(point) - effect(parameter, *chosen_[parameter], point) +
+                                   effect(parameter, factor, point));
+    }
+    return total;
+  }
+
+  /// Whether it moved.
+  bool take_best(std::size_t parameter) {
+    constexpr double kSame = 1e-9;  // of sums of at most a few hundred logarithms
+    double best = 1;
+    double least = sum(parameter, best);
+    for (const auto& [factor, points] : of_[parameter]) {
+      const double total = sum(parameter, factor);
+      const bool nearer = std::abs(std::log(factor)) < std::abs(std::log(best));
+      if (total < least - kSame || (nearer && total <= least + kSame)) {
+        best = factor;
+        least = total;
+      }
+    }
+    const double before = *chosen_[parameter];
+    if (best == before) {
+      return false;
+    }
+    for (const auto& [point, played] : of_[parameter].at(1)) {
+      now_[point] += effect(parameter, best, point) - effect(parameter, before, point);
+    }
+    chosen_[parameter] = best;
+    return true;
+  }
+
+  struct Played {
+    double error = 0;  // log(predicted / measured)
+    double weight = 1;
+  };
+
+  std::vector<std::map<double, std::map<std::size_t, Played>>> of_;  // by factor and point
+  std::vector<std::optional<double>> chosen_;
+  std::map<std::size_t, double> base_;  // with the catalogue's
+  std::map<std::size_t, double> now_;   // with those that are chosen
+};
 
 BandFigures figures_of(const Errors& errors) {
   BandFigures figures;
@@ -326,32 +421,13 @@ const std::vector<double>& refit_factors() {
 
 std::vector<std::optional<double>> best_factors(const std::vector<Trial>& trials,
                                                 std::size_t parameters, std::int32_t left_out) {
-  struct Sum {
-    double total = 0;
-    std::int64_t points = 0;
-  };
-  std::vector<std::map<double, Sum>> sums(parameters);
+  Choice choice(parameters);
   for (const Trial& trial : trials) {
     if (trial.fold != left_out) {
-      Sum& sum = sums.at(trial.parameter)[trial.factor];
-      sum.total += std::abs(std::log1p(trial.error));
-      ++sum.points;
+      choice.add(trial);
     }
   }
-  std::vector<std::optional<double>> best(parameters);
-  for (std::size_t parameter = 0; parameter < parameters; ++parameter) {
-    double least = 0;
-    for (const auto& [factor, sum] : sums[parameter]) {
-      const double mean = sum.total / static_cast<double>(sum.points);
-      std::optional<double>& chosen = best[parameter];
-      const bool nearer = chosen && std::abs(std::log(factor)) < std::abs(std::log(*chosen));
-      if (!chosen || mean < least || (mean == least && nearer)) {
-        chosen = factor;
-        least = mean;
-      }
-    }
-  }
-  return best;
+  return choice.make();
 }
 
 std::vector<RefitResult> refit(const std::vector<Record>& records, const Report& report,
@@ -405,6 +481,12 @@ std::vector<RefitResult> refit(const std::vector<Record>& records, const Report&
     RefitResult& all = results.emplace_back();
     all.in_sample = report.overall;
     all.left_out = figures_of(left_out_of_all);
+    const auto best = best_factors(trials, parameters.size(), -1);
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      if (best[i].value_or(1) != 1) {
+        all.moved.emplace_back(parameters[i].name, *best[i]);
+      }
+    }
   }
   return results;
 }

@@ -20,11 +20,47 @@ TEST(Refit, TakesTheFactorThatDoesBestOnTheOtherFolds) {
   // Parameter 0: fold 1 says 0.85 (10 % off instead of 20), fold 2 says 1.18 (0 instead of 20, and
   // with it alone 30 % on fold 1). Sums of |log| without fold 0: factor 0.85 0.105 + 0.405, factor
   // 1 0.182 + 0.182, factor 1.18 0.262 + 0.
-  const std::vector<Trial> trials = {{0, 0.85, 1, 0.105171}, {0, 1, 1, 0.2}, {0, 1.18, 1, 0.3},
-                                     {0, 0.85, 2, 0.5},      {0, 1, 2, 0.2}, {0, 1.18, 2, 0.0}};
+  const std::vector<Trial> trials = {{0, 0.85, 1, 0.105171, 0}, {0, 1, 1, 0.2, 0},
+                                     {0, 1.18, 1, 0.3, 0},      {0, 0.85, 2, 0.5, 1},
+                                     {0, 1, 2, 0.2, 1},         {0, 1.18, 2, 0.0, 1}};
   EXPECT_EQ(best_factors(trials, 1, 0).front(), std::optional(1.18));
   EXPECT_EQ(best_factors(trials, 1, 2).front(), std::optional(0.85));
   EXPECT_EQ(best_factors(trials, 1, 1).front(), std::optional(1.18));
+  // Of all: 0.105 + 0.405, 0.182 + 0.182, 0.262 + 0.
+  EXPECT_EQ(best_factors(trials, 1, -1).front(), std::optional(1.18));
+}
+
+// Two parameters, each of which alone mends a point that is 20 % too fast; both together would
+// overdo it. The first takes it, the second then has nothing to do. A third is wanted by a point
+// that only looks right as long as the first is not moved: 20 % too slow with it.
+TEST(Refit, ChoosesParametersTogether) {
+  const double over = std::exp(0.18) - 1;
+  const double under = std::exp(-0.18) - 1;
+  const std::vector<Trial> trials = {
+      {0, 1, 1, over, 0}, {0, 0.85, 1, 0, 0},     {1, 1, 1, over, 0}, {1, 0.85, 1, 0, 0},
+      {0, 1, 1, over, 2}, {0, 0.85, 1, 0, 2},  // a second of the kind, so that it pays
+      {0, 1, 1, 0, 1},    {0, 0.85, 1, under, 1}, {2, 1, 1, 0, 1},    {2, 1.43, 1, over, 1}};
+  EXPECT_EQ(best_factors(trials, 3, 0), (std::vector<std::optional<double>>{0.85, 1.0, 1.43}));
+  // Alone, each would have moved as its own points want.
+  const std::vector<Trial> second = {{1, 1, 1, over, 0}, {1, 0.85, 1, 0, 0}};
+  EXPECT_EQ(best_factors(second, 2, 0).at(1), std::optional(0.85));
+}
+
+// One site has four points that want 0.85, two sites have one each that want 1.18.
+TEST(Refit, WeighsPointsAsToldTo) {
+  std::vector<Trial> trials;
+  for (std::size_t point = 0; point < 6; ++point) {
+    const bool many = point < 4;
+    const double weight = many ? 0.25 : 1;
+    trials.push_back({0, 0.85, 1, many ? 0.0 : 0.4, point, weight});
+    trials.push_back({0, 1, 1, 0.2, point, weight});
+    trials.push_back({0, 1.18, 1, many ? 0.4 : 0.0, point, weight});
+  }
+  EXPECT_EQ(best_factors(trials, 1, 0).front(), std::optional(1.18));
+  for (Trial& trial : trials) {
+    trial.weight = 1;
+  }
+  EXPECT_EQ(best_factors(trials, 1, 0).front(), std::optional(0.85));
 }
 
 TEST(Refit, KeepsTheValueWhereNothingTellsThemApart) {
