@@ -147,7 +147,7 @@ void add_blocks(const Facts& facts, std::vector<FittedParameter>& list) {
        [](double f, Transports& t, Catalog&) { multiply_share(t.blocks.stores_wait, f); },
        // Of more hosts the links between them hide it, and playing them takes minutes.
        [](const Record& r, Bytes bytes) {
-         constexpr std::int32_t kHosts = 4;
+         constexpr std::int32_t kHosts = 2;
          return Facts::nvlink(r) && r.system.nodes.value_or(1) <= kHosts && bytes >= Bytes::mib(1);
        },
        std::nullopt});
