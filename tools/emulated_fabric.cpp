@@ -149,8 +149,8 @@ std::unique_ptr<ChildProcess> EmulatedFabric::start(const std::vector<std::strin
 
 void EmulatedFabric::manage(const std::string& engine) {
   const std::string log = folder() + "/osm.log";
-  // -d 2: every line of the log is there at once. -p: of two subnet managers of one priority the
-  // lower GUID is master (InfiniBand Architecture Specification 1, 14.4.1), which a host's is.
+  // -d 2: every line of the log is there at once. -p: "master is chosen by priority and GUID"
+  // (opensm(8)); a host's GUID is lower than that of the switch where this one sits.
   manager_ = start({find_program("opensm", "opensm"), "-R", engine, "-p", kPriority, "-D", "0x43",
                     "-d", "2", "-f", log},
                    "", true);

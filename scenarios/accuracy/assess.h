@@ -108,12 +108,12 @@ struct FoldResult {
 
 /// A fold whose sites were left out when the parameters were fitted (refit.h).
 struct RefitResult {
-  std::optional<std::int32_t> fold;                   // nothing: all folds together
+  std::optional<std::int32_t> fold;  // nothing: all folds together
   // Parameters that came out elsewhere; of all folds together: fitted on all of them.
   std::vector<std::pair<std::string, double>> moved;
-  std::vector<std::string> unknown;                   // that concern no other site
-  BandFigures in_sample;                              // with the parameters of the catalogue
-  BandFigures left_out;                               // with those fitted on the other folds
+  std::vector<std::string> unknown;  // that concern no other site
+  BandFigures in_sample;             // with the parameters of the catalogue
+  BandFigures left_out;              // with those fitted on the other folds
 };
 
 struct Counts {

@@ -15,8 +15,8 @@ PROGRAM = pathlib.Path(os.environ['BUSBW_PROGRAM'])
 SOAK = PROGRAM.parent / 'tests/real/soak/real_soak'
 SKIPPED = 77  # what CTest takes as skipped; the reason is the last line printed
 LIMIT = 2400  # s: an emulated processor that others share
-# Under these rdma_rxe of Linux 6.1 can spin, which ends the guest: seen with port-down, and once
-# with one of the others. Nothing in user space runs any more then.
+# Under these rdma_rxe of Linux 6.1 can spin, which ends the guest: seen with port-down, and, by
+# what was missing then, once with one of the others. Nothing in user space runs any more then.
 MAY_HANG = ('down-2s', 'down-for-good', 'down-in-silence', 'loss', 'port-down')
 
 # Inside the guest. `case_ NAME COMMAND...` runs it if CASES names it; the lines between its marks
