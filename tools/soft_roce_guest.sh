@@ -152,9 +152,13 @@ run_guest() {
   write_control "$@"
   [ "$icount" = no ] || options+=(-icount 'shift=1,sleep=off')
   [ -z "$out" ] || options+=(-virtfs "local,path=${out//,/,,},mount_tag=out,security_model=none")
-  # A kernel that hangs ends the guest after two minutes, and the console says so.
+  # A kernel that hangs ends the guest after two minutes, and the console says so. Reports of RCU
+  # stalls would put that off for ever: each tells the watchdog that all is well.
   local kernel='console=ttyS0 quiet panic=-1 softlockup_panic=1 watchdog_thresh=60'
-  kernel+=' mitigations=off nokaslr no_timer_check'
+  kernel+=' rcupdate.rcu_cpu_stall_suppress=1 hung_task_panic=1'
+  # rdma_rxe of Linux 6.1 sends in the task that posts, without end where no acknowledgement comes;
+  # with one processor and no preemption nothing that could end it runs then, not even its timers.
+  kernel+=' preempt=full mitigations=off nokaslr no_timer_check'
   qemu=(qemu-system-x86_64 -nodefaults -no-user-config -display none -no-reboot -M pc
     -accel 'tcg,thread=single' -cpu qemu64 -smp 1 -m 1024
     -kernel "$cache/kernel/vmlinux" -initrd "$cache/kernel/initramfs"
