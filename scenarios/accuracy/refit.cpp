@@ -3,219 +3,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
-#include <utility>
 
-#include "scenarios/accuracy/describe.h"
+#include "scenarios/accuracy/predict.h"
 #include "sim/core/check.h"
 
 namespace busbw::scenarios::accuracy {
 namespace {
 
-using params::Protocol;
 using params::Transports;
-using topologies::Catalog;
-
-constexpr std::int32_t kHopper = 90;
-constexpr std::int32_t kBlackwell = 100;
-
-Ratio ratio_of(double factor) {
-  constexpr std::int64_t kParts = 1000;
-  return {std::llround(factor * static_cast<double>(kParts)), kParts};
-}
-void multiply(Duration& value, double factor) {
-  value = Duration::picoseconds(scale(value.ps(), ratio_of(factor)));
-}
-void multiply(Bandwidth& value, double factor) {
-  value = value * ratio_of(factor);
-}
-/// A share stays at most 1.
-void multiply_share(Ratio& value, double factor) {
-  const Ratio by = ratio_of(factor);
-  value = {value.numerator * by.numerator, value.denominator * by.denominator};
-  value.numerator = std::min(value.numerator, value.denominator);
-}
-void multiply(Ratio& value, double factor) {
-  const Ratio by = ratio_of(factor);
-  value = {value.numerator * by.numerator, value.denominator * by.denominator};
-}
-
-/// Does `change` to the rows of thread blocks from compute capability `from` on, below `below`.
-template <class Change>
-void change_blocks(Transports& transports, std::int32_t from, std::int32_t below,
-                   const Change& change) {
-  for (params::BlockSpeed& block : transports.blocks.speeds) {
-    if (block.sm >= from && block.sm < below) {
-      change(block);
-    }
-  }
-}
-
-std::size_t at(Protocol protocol) {
-  return static_cast<std::size_t>(protocol);
-}
-
-/// What decides whether a parameter concerns a record.
-struct Facts {
-  explicit Facts(const Catalog& of) : catalog(of) {}
-  const Catalog& catalog;
-
-  [[nodiscard]] std::int32_t sm(const Record& record) const {
-    const topologies::GpuModel* gpu = gpu_in(record.system.gpu, catalog);
-    return gpu == nullptr ? 0 : gpu->sm;
-  }
-  [[nodiscard]] static bool one_host(const Record& record) {
-    return record.system.nodes.value_or(1) == 1;
-  }
-  [[nodiscard]] static bool framework(const Record& record) {
-    return record.kind.rfind("torch", 0) == 0;
-  }
-  [[nodiscard]] static bool nvlink(const Record& record) {
-    return !record.system.intra.nvlink.empty() || !record.system.intra.nv_switch.empty();
-  }
-  [[nodiscard]] static bool nic(const Record& record, const char* word) {
-    return record.system.nic.type.find(word) != std::string::npos;
-  }
-  [[nodiscard]] static bool condition(const Record& record, const char* name, const char* value) {
-    const auto found = record.system.conditions.find(name);
-    return found != record.system.conditions.end() && found->second == value;
-  }
-};
-
-void add_host_work(const Facts& facts, std::vector<FittedParameter>& list) {
-  list.push_back({"host.launch",
-                  [](double f, Transports& t, Catalog&) { multiply(t.host.launch, f); },
-                  [](const Record& r, Bytes bytes) {
-                    return Facts::one_host(r) && !Facts::framework(r) && bytes < Bytes::mib(1);
-                  }});
-  list.push_back(
-      {"host.per_channel_uploaded",
-       [](double f, Transports& t, Catalog&) { multiply(t.host.per_channel_uploaded, f); },
-       [facts](const Record& r, Bytes bytes) {
-         return Facts::one_host(r) && facts.sm(r) < kHopper && bytes <= Bytes::mib(64);
-       }});
-  list.push_back({"host.timed_alone",
-                  [](double f, Transports& t, Catalog&) { multiply(t.host.timed_alone, f); },
-                  [](const Record& r, Bytes bytes) {
-                    return Facts::framework(r) && bytes <= Bytes::mib(256);
-                  }});
-  list.push_back(
-      {"host.flag_check", [](double f, Transports& t, Catalog&) { multiply(t.host.flag_check, f); },
-       [](const Record& r, Bytes bytes) { return !Facts::one_host(r) && bytes <= Bytes::mib(4); },
-       Protocol::kLowLatency});
-}
-
-void add_blocks(const Facts& facts, std::vector<FittedParameter>& list) {
-  const auto before_hopper = [facts](const Record& r, Bytes) {
-    return facts.sm(r) < kHopper && Facts::nvlink(r);
-  };
-  const auto blackwell = [facts](const Record& r, Bytes) { return facts.sm(r) >= kBlackwell; };
-  for (const Protocol protocol : {Protocol::kLowLatency128, Protocol::kSimple}) {
-    list.push_back({"slower." + params::to_string(protocol) + ", sm below 90",
-                    [protocol](double f, Transports& t, Catalog&) {
-                      change_blocks(t, 0, kHopper, [&](params::BlockSpeed& block) {
-                        multiply(block.slower[at(protocol)], f);
-                      });
-                    },
-                    before_hopper, protocol});
-  }
-  list.push_back({"slower.Simple, sm 100",
-                  [](double f, Transports& t, Catalog&) {
-                    change_blocks(t, kBlackwell, 1000, [&](params::BlockSpeed& block) {
-                      multiply(block.slower[at(Protocol::kSimple)], f);
-                    });
-                  },
-                  blackwell, Protocol::kSimple});
-  list.push_back({"stream.Simple, sm 100",
-                  [](double f, Transports& t, Catalog&) {
-                    change_blocks(t, kBlackwell, 1000, [&](params::BlockSpeed& block) {
-                      multiply(block.stream[at(Protocol::kSimple)], f);
-                    });
-                  },
-                  blackwell, Protocol::kSimple});
-  list.push_back({"nvlink_share, sm 80",
-                  [](double f, Transports& t, Catalog&) {
-                    change_blocks(t, 80, kHopper, [&](params::BlockSpeed& block) {
-                      if (block.nvlink_share) {
-                        multiply_share(*block.nvlink_share, f);
-                      }
-                    });
-                  },
-                  before_hopper, std::nullopt});
-  list.push_back(
-      {"stores_wait",
-       [](double f, Transports& t, Catalog&) { multiply_share(t.blocks.stores_wait, f); },
-       // Of more hosts the links between them hide it, and playing them takes minutes.
-       [](const Record& r, Bytes bytes) {
-         constexpr std::int32_t kHosts = 2;
-         return Facts::nvlink(r) && r.system.nodes.value_or(1) <= kHosts && bytes >= Bytes::mib(1);
-       },
-       std::nullopt});
-}
-
-/// Latency of the NICs whose name begins with `model`; records have `word` in the NIC's type.
-FittedParameter nic_latency(const char* model, const char* word) {
-  return {std::string(model) + ", latency",
-          [model](double f, Transports&, Catalog& catalog) {
-            for (topologies::NicModel& nic : catalog.nics) {
-              if (nic.name.rfind(model, 0) == 0) {
-                multiply(nic.latency, f);
-              }
-            }
-          },
-          [word](const Record& r, Bytes bytes) {
-            return !Facts::one_host(r) && Facts::nic(r, word) && bytes <= Bytes::mib(256);
-          }};
-}
-
-void add_networks(std::vector<FittedParameter>& list) {
-  list.push_back(
-      {"rdma.latency.LL128",
-       [](double f, Transports& t, Catalog&) {
-         multiply(t.rdma.latency[at(Protocol::kLowLatency128)], f);
-       },
-       [](const Record& r, Bytes bytes) { return !Facts::one_host(r) && bytes <= Bytes::mib(256); },
-       Protocol::kLowLatency128});
-  list.push_back({"rdma.share.LL128",
-                  [](double f, Transports& t, Catalog&) {
-                    multiply_share(t.rdma.share[at(Protocol::kLowLatency128)], f);
-                  },
-                  [](const Record& r, Bytes) { return !Facts::one_host(r); },
-                  Protocol::kLowLatency128});
-  list.push_back(nic_latency("EFA", "EFA"));
-  list.push_back(nic_latency("ConnectX-7 gIB", "gIB"));
-  list.push_back(nic_latency("gVNIC TCPXO", "TCPXO"));
-}
-
-void add_host_memory(std::vector<FittedParameter>& list) {
-  list.push_back(
-      {"pcie.host_both_ways",
-       [](double f, Transports& t, Catalog&) { multiply_share(t.pcie_share.host_both_ways, f); },
-       [](const Record& r, Bytes) { return Facts::one_host(r) && !Facts::nvlink(r); }});
-  const auto redirected = [](const Record& r, Bytes) {
-    return Facts::condition(r, "acs", "redirect") || r.system.conditions.count("gpu_nic_path") > 0;
-  };
-  list.push_back({"pcie.peer_reads",
-                  [](double f, Transports& t, Catalog&) { multiply(t.pcie_share.peer_reads, f); },
-                  redirected});
-  list.push_back(
-      {"pcie.peers_across_sockets",
-       [](double f, Transports& t, Catalog&) { multiply(t.pcie_share.peers_across_sockets, f); },
-       [](const Record& r, Bytes) { return Facts::condition(r, "gpu_nic_path", "SYS"); }});
-  list.push_back(
-      {"pcie.translated",
-       [](double f, Transports& t, Catalog&) { multiply(t.pcie_share.translated, f); },
-       [](const Record& r, Bytes) { return Facts::condition(r, "iommu", "translated"); }});
-  list.push_back({"Omni-Path HFI1, software_verbs",
-                  [](double f, Transports&, Catalog& catalog) {
-                    for (topologies::NicModel& nic : catalog.nics) {
-                      if (nic.software_verbs) {
-                        multiply(*nic.software_verbs, f);
-                      }
-                    }
-                  },
-                  [](const Record& r, Bytes) { return Facts::nic(r, "Omni-Path"); }});
-}
 
 /// The catalogue and transports with parameters scaled, and what predicts with them.
 struct Scaled {
@@ -267,6 +64,15 @@ std::vector<JudgedPoint> judged_points(const std::vector<Record>& records, const
   return points;
 }
 
+/// Jobs of so many ranks take minutes to play; their sites have smaller ones of the same
+/// parameters.
+bool is_tried(const Record& record) {
+  constexpr std::int32_t kMostRanks = 64;
+  const std::int32_t ranks = record.system.ranks.value_or(record.system.gpus_per_node.value_or(1) *
+                                                          record.system.nodes.value_or(1));
+  return ranks <= kMostRanks;
+}
+
 /// predicted / measured - 1 of a point; nothing where the scaled parameters allow no prediction.
 std::optional<double> error_of(Predictor& predictor, const JudgedPoint& point) {
   if (!predictor.system(*point.record).modelled) {
@@ -284,7 +90,8 @@ std::vector<Trial> try_all(const std::vector<FittedParameter>& parameters,
   for (std::size_t parameter = 0; parameter < parameters.size(); ++parameter) {
     std::map<std::string, std::int64_t> of_site;
     for (const JudgedPoint& point : points) {
-      of_site[point.site] += concerns(parameters[parameter], point) ? 1 : 0;
+      of_site[point.site] +=
+          is_tried(*point.record) && concerns(parameters[parameter], point) ? 1 : 0;
     }
     for (const double factor : refit_factors()) {
       Scaled scaled(library, context);
@@ -293,7 +100,7 @@ std::vector<Trial> try_all(const std::vector<FittedParameter>& parameters,
       Predictor predictor(scaled.library, with, engine);
       for (std::size_t i = 0; i < points.size(); ++i) {
         const JudgedPoint& point = points[i];
-        if (!concerns(parameters[parameter], point)) {
+        if (!is_tried(*point.record) || !concerns(parameters[parameter], point)) {
           continue;
         }
         const std::optional<double> error =
@@ -336,15 +143,37 @@ class Choice {
   }
 
  private:
-  /// What the parameter at this factor adds to log(predicted / measured) of a point.
+  /// What the parameter at a factor that was played adds to log(predicted / measured) of a point.
+  [[nodiscard]] double played_effect(std::size_t parameter, double factor,
+                                     std::size_t point) const {
+    const auto& points = of_[parameter].at(factor);
+    const auto found = points.find(point);
+    return found == points.end() ? 0 : found->second.error - base_.at(point);
+  }
+
+  /// The same of any factor between two that were played.
   [[nodiscard]] double effect(std::size_t parameter, double factor, std::size_t point) const {
     const auto& factors = of_[parameter];
-    const auto found = factors.find(factor);
-    if (factor == 1 || found == factors.end()) {
-      return 0;
+    if (factors.count(factor) > 0) {
+      return played_effect(parameter, factor, point);
     }
-    const auto error = found->second.find(point);
-    return error == found->second.end() ? 0 : error->second.error - base_.at(point);
+    const auto above = factors.upper_bound(factor);
+    const auto below = std::prev(above);
+    const double share = std::log(factor / below->first) / std::log(above->first / below->first);
+    return (1 - share) * played_effect(parameter, below->first, point) +
+           share * played_effect(parameter, above->first, point);
+  }
+
+  /// The factors that were played, and one between each two.
+  [[nodiscard]] std::vector<double> candidates(std::size_t parameter) const {
+    std::vector<double> list;
+    for (const auto& [factor, points] : of_[parameter]) {
+      if (!list.empty()) {
+        list.push_back(std::sqrt(list.back() * factor));
+      }
+      list.push_back(factor);
+    }
+    return list;
   }
 
   /// Weighted sum of |log(predicted / measured)| with this factor instead of the one that is
@@ -364,7 +193,7 @@ class Choice {
     constexpr double kSame = 1e-9;  // of sums of at most a few hundred logarithms
     double best = 1;
     double least = sum(parameter, best);
-    for (const auto& [factor, points] : of_[parameter]) {
+    for (const double factor : candidates(parameter)) {
       const double total = sum(parameter, factor);
       const bool nearer = std::abs(std::log(factor)) < std::abs(std::log(best));
       if (total < least - kSame || (nearer && total <= least + kSame)) {
@@ -403,16 +232,6 @@ BandFigures figures_of(const Errors& errors) {
 }
 
 }  // namespace
-
-std::vector<FittedParameter> fitted_parameters(const Catalog& catalog) {
-  std::vector<FittedParameter> list;
-  const Facts facts(catalog);
-  add_host_work(facts, list);
-  add_blocks(facts, list);
-  add_networks(list);
-  add_host_memory(list);
-  return list;
-}
 
 const std::vector<double>& refit_factors() {
   static const std::vector<double> kFactors = {0.7, 0.85, 1, 1.18, 1.43};

@@ -1,40 +1,26 @@
 // Cross-validation that fits: the parameters that were fitted on records (docs/models/transport.md)
 // are fitted anew on all sites but those of one fold, and predict the records of that fold.
 //
-// Each parameter is played at a few factors of its value, the others at theirs. What two of them do
-// to log(predicted / measured) of a point is taken to add up, so that they can be chosen together:
-// one after the other takes the factor with the smallest sum of |log(predicted / measured)| over
-// the judged points that it concerns, until none moves any more. Each site weighs the same, however
+// Each parameter is played at a few factors of its value, the others at theirs, in jobs of up to 64
+// ranks. What two of them do to log(predicted / measured) of a point is taken to add up, and to lie
+// in the middle at a factor between two that were played, so that they can be chosen together: one
+// after the other takes the factor with the smallest sum of |log(predicted / measured)| over the
+// judged points that it concerns, until none moves any more. Each site weighs the same, however
 // many points it has: what is wanted is the value for the next site. The left-out points are played
 // with all that were chosen; NCCL's choices stay its own. A parameter that no other site concerns
 // keeps its value, and the fold says so: nothing is known of it without these sites.
 #pragma once
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "scenarios/accuracy/assess.h"
+#include "scenarios/accuracy/fitted_parameters.h"
 
 namespace busbw::scenarios::accuracy {
 
-/// A parameter that was fitted on records, and which of their points it can change.
-struct FittedParameter {
-  std::string name;  // as in the catalogue: "host.launch"
-  std::function<void(double factor, params::Transports& transports, topologies::Catalog& catalog)>
-      scale;
-  std::function<bool(const Record& record, Bytes bytes)> concerns;
-  /// It changes what goes by this protocol alone; nothing: by each. NCCL's choices do not depend on
-  /// these parameters.
-  std::optional<params::Protocol> protocol = std::nullopt;
-};
-
-/// Those of docs/models/transport.md. Keeps a reference to `catalog`, which names the GPUs.
-std::vector<FittedParameter> fitted_parameters(const topologies::Catalog& catalog);
-
-/// The factors that are tried, 1 among them.
+/// The factors that are played, 1 among them.
 const std::vector<double>& refit_factors();
 
 /// What a parameter at a factor predicts for a point that it concerns.

@@ -78,9 +78,18 @@ TEST(Refit, KnowsNothingOfAParameterThatTheLeftOutSitesAloneConcern) {
 }
 
 TEST(Refit, TooFastAndTooSlowByTheSameFactorAreEquallyBad) {
-  // 2 times and 1/2: errors +1 and -0.5.
-  const std::vector<Trial> trials = {{0, 0.85, 1, 1.0}, {0, 1, 1, -0.5}};
+  // One point is 2 times too fast at 0.85 and right at 1, the other right and then at 1/2.
+  const std::vector<Trial> trials = {
+      {0, 0.85, 1, 1.0, 0}, {0, 1, 1, 0.0, 0}, {0, 0.85, 1, 0.0, 1}, {0, 1, 1, -0.5, 1}};
   EXPECT_EQ(best_factors(trials, 1, 0).front(), std::optional(1.0));
+}
+
+// 20 % too slow at 1 and as much too fast at 1.44: right at 1.2, which was not played.
+TEST(Refit, LooksBetweenTheFactorsThatWerePlayed) {
+  const std::vector<Trial> trials = {{0, 1, 1, 1 / 1.2 - 1, 0}, {0, 1.44, 1, 0.2, 0}};
+  const auto best = best_factors(trials, 1, 0).front();
+  ASSERT_TRUE(best);
+  EXPECT_NEAR(*best, 1.2, 1e-12);
 }
 
 TEST(Refit, EachParameterChangesSomethingOfTheCatalogue) {
