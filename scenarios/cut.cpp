@@ -230,24 +230,38 @@ class Cutter {
     cut_.threads = kThreads;
   }
 
+  /// The channels that share a peer's data: one channel an operation at first, and more where a
+  /// channel's part would be too large (NCCL 2.28, src/enqueue.cc, scheduleP2pTasksToPlan and
+  /// addP2pToPlan). Of a number that is no power of two the next lower one.
   void point_to_point() {
+    constexpr nccl::Version kAsManyOperations{2, 19, 0};
     const std::int64_t to_a_peer =
         collectives::cut_bytes(workload_.collective, cut_.options.bytes, plan_.shape.ranks).count();
     const std::int32_t channels = std::max(1, plan_.comm.p2p_channels);
     std::int32_t most = std::max(1, plan_.comm.p2p_channels_per_peer);
-    std::int32_t least = most;
-    while (least > 1 && static_cast<std::int64_t>(least) * plan_.shape.ranks > channels) {
-      least /= 2;
+    std::int32_t now = most;
+    while (now > 1 && static_cast<std::int64_t>(now) * plan_.shape.ranks > channels) {
+      now /= 2;
     }
-    while (most > 1 && static_cast<std::int64_t>(most) * plan_.shape.ranks > 4L * channels) {
+    while (version_ < kAsManyOperations && most > 1 &&
+           static_cast<std::int64_t>(most) * plan_.shape.ranks > 4L * channels) {
       most /= 2;
     }
-    const std::int64_t part = 64 * kKib;  // what a channel more is worth
-    while (most > least && to_a_peer < most * part) {
-      most /= 2;
+    const bool by_ll = candidate_.protocol == Protocol::kLowLatency && parts_by_protocol(version_);
+    const std::int64_t step =
+        by_ll ? plan_.comm.buffer_bytes[static_cast<std::size_t>(Protocol::kLowLatency)] /
+                    nccl::kSteps
+              : plan_.comm.p2p_chunk_bytes;
+    const std::int64_t least_part = plan_.hosts > 1 ? step / 2 : step / 8;
+    const std::int64_t most_part = plan_.hosts > 1 ? step : step * 32;
+    while (now > 1 && (now - 1) * least_part >= to_a_peer) {
+      now /= 2;
+    }
+    while (to_a_peer > now * most_part && now <= most / 2) {
+      now *= 2;
     }
     set_channels(channels);
-    cut_.options.channels_per_peer = std::min(most, channels);
+    cut_.options.channels_per_peer = std::min(now, channels);
     cut_.options.chunk = Bytes(plan_.comm.p2p_chunk_bytes);
     cut_.threads = kThreads;
   }
@@ -271,6 +285,10 @@ class Cutter {
 
 Cut cut_of(const Plan& plan, const Variant& variant, Candidate candidate, Bytes bytes) {
   return Cutter(plan, variant, candidate, bytes).cut();
+}
+
+bool parts_by_protocol(nccl::Version version) {
+  return version >= nccl::Version{2, 22, 0} && version < nccl::Version{2, 28, 0};
 }
 
 Ratio lane_share(const params::ThreadBlocks& blocks, Candidate candidate,

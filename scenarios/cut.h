@@ -23,6 +23,10 @@ struct Cut {
 /// `bytes` is S of nccl-tests, as rounded_bytes() makes it.
 Cut cut_of(const Plan& plan, const Variant& variant, Candidate candidate, Bytes bytes);
 
+/// Releases that choose LL for point-to-point data before they cut it, by the step of that protocol
+/// (2.22 to 2.27; before and after they cut for Simple and then look at a channel's part).
+bool parts_by_protocol(nccl::Version version);
+
 /// Share of its block's speed that a lane has: a tree's and NVLS's lanes as the catalogue says,
 /// those of another block with several evenly. `lanes`: of this rank and channel.
 Ratio lane_share(const params::ThreadBlocks& blocks, Candidate candidate,

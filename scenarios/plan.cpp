@@ -133,7 +133,8 @@ std::string settings_text(const nccl::Environment& environment) {
          nccl::text(environment, "NCCL_PROTO").value_or("") + "'";
 }
 
-/// Small messages go by LL, where its buffers exist: inside a node. Source: NCCL, src/enqueue.cc,
+/// Small messages go by LL, where its buffers exist: inside a node. What counts is a channel's
+/// part, from 2.22 to 2.27 as if all channels of a peer took one. Source: NCCL, src/enqueue.cc,
 /// addP2pToPlan.
 Protocol direct_protocol(const Plan& plan, const Variant& variant, Bytes bytes) {
   if (plan.hosts > 1) {
@@ -145,7 +146,8 @@ Protocol direct_protocol(const Plan& plan, const Variant& variant, Bytes bytes) 
       collectives::cut_bytes(variant.workload.collective, bytes, plan.shape.ranks);
   const std::int64_t most =
       nccl::numeric(variant.environment, "NCCL_P2P_LL_THRESHOLD", kThreshold) *
-      cut.options.channels_per_peer;
+      (parts_by_protocol(variant.version) ? std::max(1, plan.comm.p2p_channels_per_peer)
+                                          : cut.options.channels_per_peer);
   return to_a_peer.count() <= most ? Protocol::kLowLatency : Protocol::kSimple;
 }
 

@@ -4,8 +4,9 @@
 // so no round has two senders to one rank. Distances between hosts are the outer loop, between
 // ranks of a host the inner; either runs through 0, 1, 3, 6, 10, ... (triangular numbers modulo the
 // next power of two, those that are no distance left out), so that neighbouring rounds use links
-// far apart. Round 0 is the rank itself. A peer's data is cut over channels_per_peer channels that
-// lie far apart (bit-reversed), starting from one that the round gives. A thread block moves up to
+// far apart. Round 0 is the rank itself. A peer's data is cut over channels_per_peer neighbouring
+// channels, starting from one that the round gives, bit-reversed, so that rounds lie far apart
+// (until 2.22 the other way round, which shares out the same way). A thread block moves up to
 // eight peers each way at a time, each in its own lane here; a lane goes on to its next peer
 // without waiting for the other seven. Source: NCCL 2.20 to 2.29, src/init.cc (p2pSchedule),
 // src/include/channel.h (ncclP2pChannelBaseForRound, ncclP2pChannelForPart), src/include/device.h
@@ -253,8 +254,7 @@ Schedule direct_schedule(Collective collective, const Shape& shape, const Option
       const RankId to = rounds.peer(self, round, 1);
       const RankId from = rounds.peer(self, round, -1);
       for (std::int32_t part = 0; part < options.channels_per_peer; ++part) {
-        const std::int32_t channel =
-            (first + reversed_bits(part, log2_up(channels))) & (channels - 1);
+        const std::int32_t channel = (first + part) & (channels - 1);
         const Piece piece = partition.channel_part(part);
         if (exchanges(collective, options, shape.ranks, self, to)) {
           lanes.add(channel, self, to, piece);

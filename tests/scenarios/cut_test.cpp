@@ -1,4 +1,5 @@
-// Chunks of NVLS and NVLSTree against NCCL's source, computed by hand.
+// Chunks of NVLS and NVLSTree, channels of point-to-point data, against NCCL's source, computed by
+// hand.
 #include "scenarios/cut.h"
 
 #include <gtest/gtest.h>
@@ -48,6 +49,45 @@ TEST(Cut, VariablesSetTheChunksOfNvls) {
       128);
   EXPECT_EQ(
       chunk_kib("2.28.9", 4, Algorithm::kNvlsTree, {{"NCCL_NVLSTREE_MAX_CHUNKSIZE", "32768"}}), 32);
+}
+
+struct PerPeer {
+  const char* version;
+  std::int32_t hosts;
+  Bytes bytes;  // to a peer
+  params::Protocol protocol;
+  std::int32_t channels;
+};
+
+// DGX H100: 32 channels, 32 at most for a peer of the host. One channel an operation is 32 / 8 = 4;
+// a channel's part is 64 KiB to 16 MiB (512 KiB by 8, times 32), with LL of 2.22 to 2.27 8 KiB to 2
+// MiB. 2.18 keeps 8 GPUs to 4 operations a channel.
+TEST(PointToPoint, ChannelsOfAPeer) {
+  const params::Protocol simple = params::Protocol::kSimple;
+  const params::Protocol ll = params::Protocol::kLowLatency;
+  for (const PerPeer& each :
+       {PerPeer{"2.28.9", 1, Bytes::kib(64), simple, 1},
+        PerPeer{"2.28.9", 1, Bytes::kib(128), simple, 2},
+        PerPeer{"2.28.9", 1, Bytes::mib(64), simple, 4},
+        PerPeer{"2.28.9", 1, Bytes::mib(65), simple, 8},
+        PerPeer{"2.28.9", 1, Bytes::mib(256), simple, 16},
+        PerPeer{"2.28.9", 1, Bytes::mib(512), simple, 32},
+        PerPeer{"2.28.9", 1, Bytes::gib(8), simple, 32},
+        PerPeer{"2.28.9", 1, Bytes::kib(64), ll, 1}, PerPeer{"2.26.2", 1, Bytes::kib(64), ll, 4},
+        PerPeer{"2.26.2", 1, Bytes::kib(16), ll, 2},
+        PerPeer{"2.18.6", 1, Bytes::gib(8), simple, 16}}) {
+    Variant variant;
+    variant.version = *nccl::parse_version(each.version);
+    variant.workload.collective = collectives::Collective::kSendRecv;
+    HostsOptions options;
+    options.hosts = each.hosts;
+    set_equal_hosts(machine("dgx-h100"), options, library().catalog, variant);
+    const Plan plan = make_plan(variant, decide(variant, library().catalog));
+    const Cut cut = cut_of(plan, variant, {Algorithm::kDirect, each.protocol}, each.bytes);
+    EXPECT_EQ(cut.options.channels_per_peer, each.channels)
+        << each.version << " " << each.bytes.count();
+    EXPECT_EQ(cut.options.chunk, Bytes::kib(512));
+  }
 }
 
 }  // namespace

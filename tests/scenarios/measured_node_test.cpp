@@ -116,8 +116,10 @@ std::string upper(std::string text) {
   return text;
 }
 
-/// Every quiet all-reduce point of the records whose run name starts with `prefix`.
-std::vector<Point> predict(const std::string& prefix) {
+/// Every quiet point of the records of this collective whose run name starts with `prefix`;
+/// all_reduce with the algorithm and the protocol that NCCL logged.
+std::vector<Point> predict(const std::string& prefix,
+                           const std::string& collective = "all_reduce") {
   Problems problems;
   const Library library = load_library(kCatalog, problems);
   const params::Transports transports = params::load_transports(kCatalog, problems);
@@ -128,24 +130,27 @@ std::vector<Point> predict(const std::string& prefix) {
   for (const Value& record : records.as_array()) {
     const std::string& id = record.find("id")->as_string();  // "h200x4-RUN-COLLECTIVE"
     const std::string run = id.substr(7, id.rfind('-') - 7);
-    if (run.rfind(prefix, 0) != 0 || record.find("collective")->as_string() != "all_reduce") {
+    if (run.rfind(prefix, 0) != 0 || record.find("collective")->as_string() != collective) {
       continue;
     }
     Variant variant = variant_of(record, library);
+    variant.workload.collective = collectives::parse_collective(collective).value();
     for (const Value& point : record.find("points")->as_array()) {
       if (point.find("noisy") != nullptr) {
         continue;
       }
       const std::int64_t bytes = point.find("bytes")->as_integer();
-      const Choice& choice = choices.at(run).at(bytes);
       variant.workload.sizes = {Bytes(bytes)};
       const Plan plan = make_plan(variant, decide(variant, library.catalog));
       Fingerprint unused;
       const std::vector<SizeResult> results =
           simulate_sizes(variant, plan, {library.catalog, transports}, {}, unused);
       const Run& chosen = results.front().chosen;
-      EXPECT_EQ(upper(collectives::to_string(chosen.algorithm)), choice.algorithm) << id << bytes;
-      EXPECT_EQ(upper(params::to_string(chosen.protocol)), choice.protocol) << id << bytes;
+      if (collective == "all_reduce") {
+        const Choice& choice = choices.at(run).at(bytes);
+        EXPECT_EQ(upper(collectives::to_string(chosen.algorithm)), choice.algorithm) << id << bytes;
+        EXPECT_EQ(upper(params::to_string(chosen.protocol)), choice.protocol) << id << bytes;
+      }
       points.push_back(
           {run, bytes, point.find("busbw_GBps")->as_number(), results.front().busbw_GBps});
     }
@@ -274,6 +279,22 @@ INSTANTIATE_TEST_SUITE_P(Node, HoldsNow,
                                            Held{"FewerChannelsLarge", "ch", true, 0.06},
                                            Held{"FewerChannelsSmall", "ch", false, 0.15}),
                          [](const auto& info) { return info.param.name; });
+
+// How many channels take a peer's data decides: sendrecv of 64 MiB is half as fast on four GPUs (8
+// channels of 20.5 GB/s) as on two (16), of 1 GiB as fast (32, the link's limit).
+TEST(MeasuredNode, PointToPoint) {
+  for (const char* collective : {"sendrecv", "alltoall"}) {
+    const std::vector<Point> points = predict("default", collective);
+    print(points);
+    EXPECT_GE(points.size(), 20U) << collective;
+    EXPECT_LE(median_error(points, true).value_or(1), 0.12) << collective;
+    for (const Point& point : points) {
+      if (point.bytes >= (16 << 20)) {
+        EXPECT_LE(point.error(), 0.22) << collective << " " << point.id << " " << point.bytes;
+      }
+    }
+  }
+}
 
 // Channels, rings and trees per channel as NCCL logged them.
 TEST(Decisions, ChannelsRingsAndTrees) {

@@ -240,9 +240,9 @@ TEST(DirectRounds, WalkHostsOutsideAndRanksInside) {
   }
 }
 
-TEST(DirectRounds, APeersDataIsCutOverChannelsFarApart) {
-  // 8 channels, 2 a peer: the second part goes 4 channels further. One host: round r starts at
-  // channel r bit-reversed, so the peer at distance 1 has channels 4 and 0.
+TEST(DirectRounds, APeersDataIsCutOverNeighbouringChannels) {
+  // 8 channels, 2 a peer. One host: round r starts at channel r bit-reversed, so the peer at
+  // distance 1 has channels 4 and 5.
   Options options = options_of(2 * 8, 8);
   options.channels = 8;
   options.channels_per_peer = 2;
@@ -253,7 +253,25 @@ TEST(DirectRounds, APeersDataIsCutOverChannelsFarApart) {
       channels.push_back(lane.channel.value());
     }
   }
-  EXPECT_EQ(channels, (std::vector<std::int32_t>{0, 4}));
+  EXPECT_EQ(channels, (std::vector<std::int32_t>{4, 5}));
+}
+
+TEST(DirectRounds, PeersOfAHostShareNoChannelWhereThereAreEnough) {
+  // 8 ranks, 32 channels, 4 a peer: 32 parts, each on a channel of its own.
+  Options options = options_of(8 * 32, 8);
+  options.channels = 32;
+  options.channels_per_peer = 4;
+  const Schedule schedule = direct_all_to_all(shape_of(1, 8), options);
+  std::set<std::int32_t> channels;
+  std::size_t receives = 0;
+  for (const Lane& lane : schedule.lanes) {
+    if (lane.rank == RankId(0) && lane.role == "receive") {
+      receives += lane.steps.size();
+      channels.insert(lane.channel.value());
+    }
+  }
+  EXPECT_EQ(channels.size(), 28U);  // round 0 is the rank itself
+  EXPECT_EQ(receives, 28U);
 }
 
 TEST(DirectRounds, HostsOfUnequalSizeCountAsOne) {
