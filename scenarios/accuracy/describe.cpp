@@ -26,14 +26,15 @@ bool is_digit(char c) {
 }
 
 /// Letters and digits alone, lower case, with '|' where something stood between two digits: "H100
-/// SXM5 (80GB)" is "h100sxm5|80gb".
+/// SXM5 (80GB)" is "h100sxm5|80gb". '?' stays, as a digit.
 std::string squeezed(std::string_view text) {
+  const auto numeric = [](char c) { return is_digit(c) || c == '?'; };
   std::string result;
   bool gap = false;
   for (const char c : lower(text)) {
-    const bool kept = is_digit(c) || (c >= 'a' && c <= 'z');
+    const bool kept = numeric(c) || (c >= 'a' && c <= 'z');
     if (kept) {
-      if (gap && is_digit(c) && !result.empty() && is_digit(result.back())) {
+      if (gap && numeric(c) && !result.empty() && numeric(result.back())) {
         result += '|';
       }
       result += c;
@@ -43,16 +44,24 @@ std::string squeezed(std::string_view text) {
   return result;
 }
 
-/// Whether `name` stands in `text` and no digit goes on where it ends with one: "A10" is not in
-/// "A100".
+/// Whether `name` stands in `text`, '?' for any digit, and no digit goes on where it ends with one:
+/// "A10" is not in "A100".
 bool stands_in(const std::string& name, const std::string& text) {
-  for (std::size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1)) {
-    const std::size_t end = at + name.size();
-    if (!(is_digit(name.back()) && end < text.size() && is_digit(text[end]))) {
+  const auto same = [](char mine, char theirs) {
+    return mine == '?' ? is_digit(theirs) : mine == theirs;
+  };
+  for (auto at = text.begin();; ++at) {
+    at = std::search(at, text.end(), name.begin(), name.end(),
+                     [&](char theirs, char mine) { return same(mine, theirs); });
+    if (at == text.end()) {
+      return false;
+    }
+    const auto end = at + static_cast<std::ptrdiff_t>(name.size());
+    const bool number = is_digit(name.back()) || name.back() == '?';
+    if (!(number && end != text.end() && is_digit(*end))) {
       return true;
     }
   }
-  return false;
 }
 
 template <class Model>
@@ -115,9 +124,17 @@ bool has_word(const std::string& text, std::string_view word) {
   return false;
 }
 
-/// A module on a board with NVLinks; cards have them by bridges, which must be said.
-bool is_on_a_board(const GpuModel& gpu) {
-  return gpu.nvlink_generation > 0 && (has(gpu.name, "SXM") || gpu.chip_to_chip.has_value());
+/// `text`, or nothing where it says that there is none: "none", "no NVLink", "n/a".
+std::string unless_denied(const std::string& text) {
+  for (const char* word : {"none", "no", "n/a", "na", "not", "without", "false", "0"}) {
+    if (text.rfind(word, 0) == 0) {
+      const std::size_t end = std::string_view(word).size();
+      if (end == text.size() || (!is_digit(text[end]) && (text[end] < 'a' || text[end] > 'z'))) {
+        return "";
+      }
+    }
+  }
+  return text;
 }
 
 /// The parts of a description, filled in order; the first reason ends it.
@@ -193,8 +210,9 @@ class Describer {
   }
 
   bool read_wiring() {
-    const std::string nvlink = lower(system_.intra.nvlink);
-    const std::string nv_switch = lower(system_.intra.nv_switch);
+    const std::string nvlink = unless_denied(lower(system_.intra.nvlink));
+    const std::string nv_switch = unless_denied(lower(system_.intra.nv_switch));
+    const bool no_nvlink = nvlink.empty() && !system_.intra.nvlink.empty();
     const std::string kind = lower(system_.intra.kind);
     facts_.peer_to_peer = system_.intra.p2p;
     const bool linked = has(nv_switch, "nvl72") || has(nv_switch, "mnnvl") ||
@@ -213,7 +231,7 @@ class Describer {
       facts_.wiring = NvLinkWiring::kNvSwitch;
     } else if (!nvlink.empty() || has(kind, "mesh")) {
       return read_direct_links(nvlink + " " + kind);
-    } else if (kind.empty() && facts_.gpus > 1 && is_on_a_board(*facts_.gpu)) {
+    } else if (kind.empty() && !no_nvlink && facts_.gpus > 1 && is_on_a_board(*facts_.gpu)) {
       assume_board();
     } else {
       read_placement(kind);
@@ -344,8 +362,7 @@ class Describer {
     }
     facts_.cpu = cpu_in(system_.cpu, catalog_);
     if (facts_.cpu == nullptr) {
-      assume(fmt::format("CPU '{}' is not in the catalogue: that of the machine is taken",
-                         system_.cpu));
+      assume(fmt::format("CPU '{}' is not in the catalogue: as if it were not said", system_.cpu));
     }
   }
 
@@ -410,6 +427,10 @@ class Describer {
 };
 
 }  // namespace
+
+bool is_on_a_board(const GpuModel& gpu) {
+  return gpu.nvlink_generation > 0 && (has(gpu.name, "SXM") || gpu.chip_to_chip.has_value());
+}
 
 const GpuModel* gpu_in(const std::string& text, const Catalog& catalog) {
   return model_in(text, catalog.gpus);

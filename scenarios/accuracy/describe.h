@@ -68,8 +68,12 @@ struct Description {
 
 Description describe(const Record& record, const topologies::Catalog& catalog);
 
+/// A module on a board with NVLinks; cards have them by bridges, which must be said.
+bool is_on_a_board(const topologies::GpuModel& gpu);
+
 /// The record whose name or alias is written in `text`, whatever the case and whatever stands
-/// between letters and digits; the longest name wins, the earlier one of equals. nullptr: none.
+/// between letters and digits, '?' of an alias for any digit; the longest name wins, the earlier
+/// one of equals. nullptr: none.
 const topologies::GpuModel* gpu_in(const std::string& text, const topologies::Catalog& catalog);
 const topologies::NicModel* nic_in(const std::string& text, const topologies::Catalog& catalog);
 const topologies::CpuModel* cpu_in(const std::string& text, const topologies::Catalog& catalog);

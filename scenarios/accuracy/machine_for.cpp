@@ -181,15 +181,17 @@ const char* usual_cpu(const std::string& architecture) {
 }
 
 /// Lanes of a card and of what it hangs on, where nobody says. GeForce stands in boards that split
-/// their slots and in risers as often as in full slots.
+/// their slots and in risers as often as in full slots; in full ones where a server's CPU is named
+/// (eight and four RTX 5090 on Xeon Platinum 8480+, github.com/NVIDIA/nccl issue 1639).
 std::int32_t usual_lanes(const SystemFacts& facts, std::vector<std::string>& assumptions) {
   constexpr std::int32_t kSplit = 8;
   const bool geforce = !facts.gpu->gpudirect_rdma;
   if (!geforce || facts.pcie_generation || facts.pcie_lanes || facts.gpus == 1) {
     return facts.gpu->pcie_lanes;
   }
-  assumptions.push_back(fmt::format("PCIe of a GeForce host is not said: {} lanes", kSplit));
-  return kSplit;
+  const std::int32_t lanes = facts.cpu != nullptr ? facts.gpu->pcie_lanes : kSplit;
+  assumptions.push_back(fmt::format("PCIe of a GeForce host is not said: {} lanes", lanes));
+  return lanes;
 }
 
 void add_switch(Machine& machine, const std::string& name, const std::string& cpu) {
@@ -296,8 +298,12 @@ Machine machine_for(const SystemFacts& said, const std::vector<std::int32_t>& gp
   const bool very_same = nearest != nullptr && catalog.gpu(nearest->gpu_model) == facts.gpu &&
                          nearest->gpus.size() == static_cast<std::size_t>(facts.gpus) &&
                          facts.placement == Placement::kUnknown;
+  // A board of modules brings its PCIe switches along, with the NICs on them, whatever the CPUs.
+  const bool board = is_on_a_board(*facts.gpu);
+  const bool on_switch = facts.gpu_nic_path.empty() ||
+                         (board && (facts.gpu_nic_path == "PIX" || facts.gpu_nic_path == "PXB"));
   const bool said_apart =
-      facts.cpu != nullptr || facts.cpu_by_buses != nullptr || !facts.gpu_nic_path.empty();
+      (facts.cpu != nullptr && !board) || facts.cpu_by_buses != nullptr || !on_switch;
   Machine machine;
   if (nearest == nullptr || said_apart || (no_links && !very_same)) {
     machine = plain_host(facts, catalog, assumptions);
@@ -307,6 +313,9 @@ Machine machine_for(const SystemFacts& said, const std::vector<std::int32_t>& gp
       assumptions.push_back(fmt::format("a host like {} with {}", machine.name, facts.gpu->name));
     }
     machine.gpu_model = facts.gpu->name;
+    if (facts.cpu != nullptr && !facts.gpu->chip_to_chip) {
+      machine.cpu_model = facts.cpu->name;
+    }
     machine = with_gpus(machine, chosen_gpus(machine, facts, gpus));
   }
   set_links(facts, machine);

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "scenarios/accuracy/describe.h"
-#include "tests/scenarios/accuracy/library.h"
+#include "tests/scenarios/accuracy/built.h"
 
 namespace busbw::scenarios::accuracy {
 namespace {
@@ -16,17 +16,6 @@ namespace {
 using topologies::Machine;
 using topologies::MachineNic;
 using topologies::NvLinkWiring;
-
-using Texts = std::vector<std::string>;
-
-BuiltSystem build(const std::string& system, const std::string& more = "") {
-  return build_system(record_of(system, more), library());
-}
-
-const Machine& host(const BuiltSystem& built) {
-  EXPECT_TRUE(built.modelled) << built.reason;
-  return built.variant.cluster.hosts.at(0);
-}
 
 std::vector<const MachineNic*> data_nics(const Machine& machine) {
   std::vector<const MachineNic*> nics;
@@ -37,28 +26,6 @@ std::vector<const MachineNic*> data_nics(const Machine& machine) {
   }
   return nics;
 }
-
-Texts places(const Machine& machine) {
-  Texts list;
-  for (const topologies::MachineGpu& gpu : machine.gpus) {
-    list.push_back(gpu.attach);
-  }
-  return list;
-}
-
-std::string nic_of(const std::string& type, int count, int gbps, const std::string& link) {
-  return fmt::format(R"j({{"type": "{}", "count": {}, "Gbps": {}, "link": "{}"}})j", type, count,
-                     gbps, link);
-}
-
-/// The system of `gpus` H100 a node on NVSwitch with this NIC object.
-std::string hopper(int gpus, int nodes, const std::string& nic, const std::string& more = "") {
-  return fmt::format(R"j({{"gpu": "H100-SXM5-80GB", "gpus_per_node": {}, "nodes": {},
-      "intra": {{"nvlink": "NVLink4", "switch": "NVSwitch3"}}, "nic": {}{}}})j",
-                     gpus, nodes, nic, more);
-}
-
-const std::string kEight = nic_of("ConnectX-7", 8, 400, "InfiniBand NDR");
 
 TEST(BuildSystem, AWholeDgx) {
   const BuiltSystem built = build(hopper(8, 2, kEight));
@@ -232,7 +199,8 @@ TEST(BuildSystem, PcieHostsStandAsSaid) {
   EXPECT_EQ(places(host(near)), (Texts{"cpu0", "cpu0", "cpu0", "cpu0"}));
 }
 
-// GeForce cards, and the switches they hang on, have eight lanes unless the record says more.
+// GeForce cards, and the switches they hang on, have eight lanes unless the record says more or
+// names a server's CPU.
 TEST(BuildSystem, LanesOfGeForce) {
   const std::string pairs = R"j({"kind": "PCIe, two pairs behind switches"})j";
   const BuiltSystem unsaid = build(geforce(pairs));
@@ -241,6 +209,9 @@ TEST(BuildSystem, LanesOfGeForce) {
   EXPECT_NE(std::find(unsaid.assumptions.begin(), unsaid.assumptions.end(),
                       "PCIe of a GeForce host is not said: 8 lanes"),
             unsaid.assumptions.end());
+  const BuiltSystem server =
+      build(geforce(pairs, R"j(, "cpu": "2x Intel(R) Xeon(R) Platinum 8480+")j"));
+  EXPECT_EQ(host(server).gpu_pcie_lanes, 16);
   const BuiltSystem said = build(geforce(pairs, R"j(, "pcie": "Gen3 x16")j"));
   EXPECT_EQ(host(said).gpu_pcie_lanes, 16);
   EXPECT_EQ(host(said).pcie_switches.front().uplink_lanes, 16);
