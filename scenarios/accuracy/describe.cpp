@@ -47,12 +47,11 @@ std::string squeezed(std::string_view text) {
 /// Whether `name` stands in `text`, '?' for any digit, and no digit goes on where it ends with one:
 /// "A10" is not in "A100".
 bool stands_in(const std::string& name, const std::string& text) {
-  const auto same = [](char mine, char theirs) {
+  const auto same = [](char theirs, char mine) {
     return mine == '?' ? is_digit(theirs) : mine == theirs;
   };
   for (auto at = text.begin();; ++at) {
-    at = std::search(at, text.end(), name.begin(), name.end(),
-                     [&](char theirs, char mine) { return same(mine, theirs); });
+    at = std::search(at, text.end(), name.begin(), name.end(), same);
     if (at == text.end()) {
       return false;
     }
@@ -122,19 +121,6 @@ bool has_word(const std::string& text, std::string_view word) {
     }
   }
   return false;
-}
-
-/// `text`, or nothing where it says that there is none: "none", "no NVLink", "n/a".
-std::string unless_denied(const std::string& text) {
-  for (const char* word : {"none", "no", "n/a", "na", "not", "without", "false", "0"}) {
-    if (text.rfind(word, 0) == 0) {
-      const std::size_t end = std::string_view(word).size();
-      if (end == text.size() || (!is_digit(text[end]) && (text[end] < 'a' || text[end] > 'z'))) {
-        return "";
-      }
-    }
-  }
-  return text;
 }
 
 /// The parts of a description, filled in order; the first reason ends it.
@@ -427,6 +413,18 @@ class Describer {
 };
 
 }  // namespace
+
+std::string unless_denied(const std::string& text) {
+  for (const char* word : {"none", "no", "n/a", "na", "not", "without", "false", "0"}) {
+    if (text.rfind(word, 0) == 0) {
+      const std::size_t end = std::string_view(word).size();
+      if (end == text.size() || (!is_digit(text[end]) && (text[end] < 'a' || text[end] > 'z'))) {
+        return "";
+      }
+    }
+  }
+  return text;
+}
 
 bool is_on_a_board(const GpuModel& gpu) {
   return gpu.nvlink_generation > 0 && (has(gpu.name, "SXM") || gpu.chip_to_chip.has_value());

@@ -68,6 +68,9 @@ struct Description {
 
 Description describe(const Record& record, const topologies::Catalog& catalog);
 
+/// `text`, in lower case, or nothing where it says that there is none: "none", "no nvlink", "n/a".
+std::string unless_denied(const std::string& text);
+
 /// A module on a board with NVLinks; cards have them by bridges, which must be said.
 bool is_on_a_board(const topologies::GpuModel& gpu);
 

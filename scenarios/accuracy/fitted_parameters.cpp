@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "scenarios/accuracy/describe.h"
+#include "sim/core/text.h"
 
 namespace busbw::scenarios::accuracy {
 namespace {
@@ -68,7 +69,9 @@ struct Facts {
     return record.kind.rfind("torch", 0) == 0;
   }
   [[nodiscard]] static bool nvlink(const Record& record) {
-    return !record.system.intra.nvlink.empty() || !record.system.intra.nv_switch.empty();
+    const RecordIntra& intra = record.system.intra;
+    return !unless_denied(lower(intra.nvlink)).empty() ||
+           !unless_denied(lower(intra.nv_switch)).empty();
   }
   [[nodiscard]] static bool nic(const Record& record, const char* word) {
     return record.system.nic.type.find(word) != std::string::npos;
