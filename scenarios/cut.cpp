@@ -232,7 +232,8 @@ class Cutter {
 
   /// The channels that share a peer's data: one channel an operation at first, and more where a
   /// channel's part would be too large (NCCL 2.28, src/enqueue.cc, scheduleP2pTasksToPlan and
-  /// addP2pToPlan). Of a number that is no power of two the next lower one.
+  /// addP2pToPlan). Of a number that is no power of two the next lower one. The limit of four
+  /// operations a channel is in copies from before 2.19's kernel tables; the bound is inferred.
   void point_to_point() {
     constexpr nccl::Version kAsManyOperations{2, 19, 0};
     const std::int64_t to_a_peer =

@@ -24,7 +24,8 @@ struct Cut {
 Cut cut_of(const Plan& plan, const Variant& variant, Candidate candidate, Bytes bytes);
 
 /// Releases that choose LL for point-to-point data before they cut it, by the step of that protocol
-/// (2.22 to 2.27; before and after they cut for Simple and then look at a channel's part).
+/// (2.22 to 2.27; before and after they cut for Simple and then look at a channel's part). Source:
+/// addP2pToPlan in copies of src/enqueue.cc; 2.26.6 is named in one, the bounds are inferred.
 bool parts_by_protocol(nccl::Version version);
 
 /// Share of its block's speed that a lane has: a tree's and NVLS's lanes as the catalogue says,

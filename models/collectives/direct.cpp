@@ -6,7 +6,7 @@
 // next power of two, those that are no distance left out), so that neighbouring rounds use links
 // far apart. Round 0 is the rank itself. A peer's data is cut over channels_per_peer neighbouring
 // channels, starting from one that the round gives, bit-reversed, so that rounds lie far apart
-// (until 2.22 the other way round, which shares out the same way). A thread block moves up to
+// (earlier releases the other way round, which shares out the same way). A thread block moves up to
 // eight peers each way at a time, each in its own lane here; a lane goes on to its next peer
 // without waiting for the other seven. Source: NCCL 2.20 to 2.29, src/init.cc (p2pSchedule),
 // src/include/channel.h (ncclP2pChannelBaseForRound, ncclP2pChannelForPart), src/include/device.h

@@ -61,7 +61,8 @@ struct PerPeer {
 
 // DGX H100: 32 channels, 32 at most for a peer of the host. One channel an operation is 32 / 8 = 4;
 // a channel's part is 64 KiB to 16 MiB (512 KiB by 8, times 32), with LL of 2.22 to 2.27 8 KiB to 2
-// MiB. 2.18 keeps 8 GPUs to 4 operations a channel.
+// MiB. 2.18 keeps 8 GPUs to 4 operations a channel. Two hosts: 16 channels for 16 ranks are 1 each,
+// at most 2 for a peer behind one NIC, parts of at most 128 KiB.
 TEST(PointToPoint, ChannelsOfAPeer) {
   const params::Protocol simple = params::Protocol::kSimple;
   const params::Protocol ll = params::Protocol::kLowLatency;
@@ -75,7 +76,10 @@ TEST(PointToPoint, ChannelsOfAPeer) {
         PerPeer{"2.28.9", 1, Bytes::gib(8), simple, 32},
         PerPeer{"2.28.9", 1, Bytes::kib(64), ll, 1}, PerPeer{"2.26.2", 1, Bytes::kib(64), ll, 4},
         PerPeer{"2.26.2", 1, Bytes::kib(16), ll, 2},
-        PerPeer{"2.18.6", 1, Bytes::gib(8), simple, 16}}) {
+        PerPeer{"2.18.6", 1, Bytes::gib(8), simple, 16},
+        PerPeer{"2.28.9", 2, Bytes::kib(128), simple, 1},
+        PerPeer{"2.28.9", 2, Bytes::kib(129), simple, 2},
+        PerPeer{"2.28.9", 2, Bytes::gib(1), simple, 2}}) {
     Variant variant;
     variant.version = *nccl::parse_version(each.version);
     variant.workload.collective = collectives::Collective::kSendRecv;
@@ -86,7 +90,7 @@ TEST(PointToPoint, ChannelsOfAPeer) {
     const Cut cut = cut_of(plan, variant, {Algorithm::kDirect, each.protocol}, each.bytes);
     EXPECT_EQ(cut.options.channels_per_peer, each.channels)
         << each.version << " " << each.bytes.count();
-    EXPECT_EQ(cut.options.chunk, Bytes::kib(512));
+    EXPECT_EQ(cut.options.chunk, Bytes::kib(each.hosts > 1 ? 128 : 512));
   }
 }
 

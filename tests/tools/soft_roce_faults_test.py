@@ -111,6 +111,7 @@ limited() { ulimit -l 64; measure --iters 3; }
 export -f limited measure
 case_ two-gids two_gids
 case_ memlock setpriv --bounding-set -ipc_lock --inh-caps -ipc_lock bash -c limited
+# As many iterations as take 6 s and more: the link goes down in their middle.
 case_ down-2s during 'ip link set proce1 down; sleep 2; ip link set proce1 up' \
   --iters 2500 --env NCCL_IB_TIMEOUT=18
 # rdma_rxe takes 7 retries, NCCL's number, for endless ones: then the time-out ends it.
